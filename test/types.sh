@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # types.sh METASCRIPT [--update]: checks the types that "metascript types -f" writes, with TypeScript, which npx downloads. In testdata of
 # the package types, the scripts correct.* must have no error, and the errors of mistakes.* must be those in mistakes.*.txt; --update
-# writes these files. The scripts of the examples must have no error, and the types of all kinds of Kubernetes must be valid.
+# writes these files. The scripts of the examples and of new controllers must have no error, and the types of all kinds of Kubernetes
+# must be valid.
 set -euo pipefail
 metascript=$(realpath "$1")
 update=${2:-}
@@ -33,6 +34,19 @@ for script in "$root"/examples/*/*.js; do
 	tsc "$dir/example" jsconfig.json > "$dir/errors"
 	diff -u /dev/null "$dir/errors"
 	rm -r "$dir/example"
+done
+
+# The scripts of new controllers, with the types beside them.
+for language in JavaScript TypeScript; do
+	for project in "" "--children Deployment,Service,Redis.db.example.com/v1" "--children StatefulSet,Pod,Job,DaemonSet,NetworkPolicy" \
+		"--kind Decorator --parent Deployment" "--kind Decorator --parent Namespace --children Deployment,NetworkPolicy,ConfigMap"; do
+		# The words of project are arguments.
+		# shellcheck disable=SC2086
+		"$metascript" init app --dir "$dir/app" --language $language $project > "$dir/log"
+		tsc "$dir/app" "$(basename "$dir"/app/[jt]sconfig.json)" > "$dir/errors"
+		diff -u /dev/null "$dir/errors"
+		rm -r "$dir/app"
+	done
 done
 
 # One controller for each group version, because a controller may have a resource only in one version.
