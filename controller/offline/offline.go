@@ -311,7 +311,7 @@ func (s *Sync) otherParent(b *binding.Binding) error {
 	for _, rule := range b.Parents {
 		all, names = append(all, rule.ObjectKind()), append(names, kindName(rule.ObjectKind()))
 	}
-	return &OtherKindError{s.Parent, "kind", fmt.Sprintf("%s is a %s, but the parents of %s are %s%s", object.Describe(s.Parent), kindName(s.Parent.GroupVersionKind()),
+	return &OtherKindError{s.Parent, "kind", fmt.Sprintf("%s is of the kind %s, but the parents of %s are %s%s", object.Describe(s.Parent), kindName(s.Parent.GroupVersionKind()),
 		object.Describe(s.Controller), strings.Join(names, " or "), likeKind(s.Parent, all))}
 }
 

@@ -214,6 +214,7 @@ var rewordings = []struct {
 	{regexp.MustCompile(`^(\w+) index (-?\d+) out of range \[-(\d+):\d+\]$`), "index $2 is out of range: the length of the $1 is $3", "the first index is 0, and the last is -1"},
 	{regexp.MustCompile(`^(\w+) value is not iterable$`), "for needs a list or a dict, and not the type $1", "write range(n) for the numbers below n"},
 	{regexp.MustCompile(`^len: value of type (\w+) has no len$`), "the type $1 has no length", "len is for strings, lists and dicts"},
+	{regexp.MustCompile(`^key (.+) not in dict$`), "key $1 is not in the dict", `test it first: if key in x, or read it with .get(key)`},
 	{regexp.MustCompile(`^(\w+): cannot convert NoneType to \w+$`), "$1: the value is None", `test it first, or read it with .get("key", 0)`},
 	{regexp.MustCompile(`^too many values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a name for each value, or take a part: a, b = list[:2]"},
 	{regexp.MustCompile(`^too few values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a value for each name"},

@@ -15,6 +15,7 @@ import (
 
 	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/object"
+	"metascript/controller/spec"
 	"metascript/engine"
 )
 
@@ -255,6 +256,11 @@ func (s Sources) Explain(of Document, err error) *place.Error {
 	}
 	if errors.As(err, new(*engine.Error)) { // of a script in a cluster, for example
 		return &place.Error{Place: place.Place{Pos: engine.Pos{File: of.File}}, About: object.Describe(of.Object), Msg: msg}
+	}
+	if spec.LacksStatus(err) {
+		e := of.Errorf("spec.parentResource", "%s", msg)
+		e.Field, e.Hint = "", "add subresources: {status: {}} to the version in the CustomResourceDefinition"
+		return e
 	}
 	return of.explain(msg)
 }
