@@ -46,7 +46,10 @@ func (p examples) spec() map[string]any {
 }
 
 // scope returns the values of the parent in the files, for objects with a name.
-func (p examples) scope(name string) (*scope, error) {
+func (p examples) scope(name string) (*scope, error) { return p.scopeAt(name, p.spec()["version"]) }
+
+// scopeAt returns the values of the parent with a version.
+func (p examples) scopeAt(name string, version any) (*scope, error) {
 	all, err := readFields()
 	if err != nil {
 		return nil, err
@@ -55,6 +58,7 @@ func (p examples) scope(name string) (*scope, error) {
 	for _, f := range all {
 		s.spec[f.Name] = f.Value
 	}
+	s.spec["version"] = version
 	selector := map[string]any{"app.kubernetes.io/name": p.Name, "app.kubernetes.io/instance": name}
 	labels := maps.Clone(selector)
 	labels["app.kubernetes.io/version"] = s.spec["version"]

@@ -45,6 +45,74 @@ func (p examples) ChildrenWith(version string) []string {
 	return all
 }
 
+// ChildrenAt returns the children with the fields that depend on the version, for another version than that of the parent in the files.
+func (p examples) ChildrenAt(version string) ([]any, error) {
+	before, err := p.scope(p.ChildName())
+	if err != nil {
+		return nil, err
+	}
+	after, err := p.scopeAt(p.ChildName(), version)
+	if err != nil {
+		return nil, err
+	}
+	var all []any
+	for _, c := range p.Children {
+		node, err := c.node()
+		if err != nil {
+			return nil, err
+		}
+		old, err := before.value(node)
+		if err != nil {
+			return nil, err
+		}
+		current, err := after.value(node)
+		if err != nil {
+			return nil, err
+		}
+		child, _ := changed(old, current).(map[string]any) // its label changes
+		child["apiVersion"], child["kind"] = c.APIVersion, c.Kind.Kind
+		metadata := child["metadata"].(map[string]any)
+		metadata["name"] = p.ChildName()
+		if c.needsNamespace() {
+			metadata["namespace"] = p.childNamespace()
+		}
+		all = append(all, child)
+	}
+	return all, nil
+}
+
+// changed returns the fields of a value that differ from another value, or nil if there are none. Both have the same form.
+func changed(old, current any) any {
+	switch current := current.(type) {
+	case map[string]any:
+		fields := map[string]any{}
+		for name, value := range current {
+			if different := changed(old.(map[string]any)[name], value); different != nil {
+				fields[name] = different
+			}
+		}
+		if len(fields) > 0 {
+			return fields
+		}
+		return nil
+	case []any:
+		var items []any
+		for i, value := range current {
+			if different := changed(old.([]any)[i], value); different != nil {
+				items = append(items, different)
+			}
+		}
+		if len(items) > 0 {
+			return items
+		}
+		return nil
+	}
+	if old == current {
+		return nil
+	}
+	return current
+}
+
 // reference returns how a step names an object. The API version is in it, since several groups may have a kind of that name.
 func reference(kind Kind, namespace, name string) string {
 	if namespace != "" && namespace != defaultNamespace {
