@@ -248,7 +248,7 @@ func TestRBACErrors(t *testing.T) {
 			"error: controller.yaml:4:1: CompositeController c: it has no spec.serviceAccount: set it, or propose one with --service-account NAMESPACE/NAME"},
 		{"no definition", "", "", files[:2],
 			`error: controller.yaml:7:58: CompositeController c: parentResource: the scope of resource "widgets" in example.com/v1 is not known: give its CustomResourceDefinition with -f too`},
-		{"no status", "subresources: {status: {}}, ", "", files, "error: controller.yaml:4:1: CompositeController c: CRD [widgets.example.com] does not have subresource 'Status' enabled"},
+		{"no status", "subresources: {status: {}}, ", "", files, "error: controller.yaml:7:3: CompositeController c: CRD [widgets.example.com] does not have subresource 'Status' enabled"},
 		{"no controller", "kind: CompositeController", "kind: Other", files, "error: no CompositeController and no DecoratorController in controller.yaml, crd.yaml"},
 		{"no script", "name: scripts}\ndata", "name: others}\ndata", files, "it is not in the files: pass its file too, or write it into the file of the controller"},
 		{"a script that does not compile", "def sync(parent):", "def sync(parent:", files, "sync.star:"},
