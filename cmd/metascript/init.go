@@ -32,8 +32,8 @@ func initCommand() *cobra.Command {
 		SuggestFor: []string{"new", "scaffold", "generate"},
 		Short:      "Write the files of a new controller",
 		Long: `Write the files of a new controller: a script that works, the controller object, a CustomResourceDefinition of the parent,
-a parent to try, test cases, type definitions for editors, and a README. They are written below the directory NAME. If one
-of the files exists, this is an error, and nothing is written.
+a parent to try, test cases, the steps of a simulation, type definitions for editors, and a README. They are written below the
+directory NAME. If one of the files exists, this is an error, and nothing is written.
 
 A CompositeController makes children for each object of a kind of your own, the parent. This kind is NAME in the group
 example.com, unless --parent is set. A DecoratorController (--kind Decorator) makes children for each object of a kind that exists,

@@ -1,5 +1,5 @@
 // Package scaffold makes the files of a new controller: the controller object with a script that works, a CustomResourceDefinition,
-// a parent, test cases and a README.
+// a parent, test cases, steps of a simulation, types for editors and a README.
 //
 // [New] checks what the user asks for, and returns a [Project]. [Project.Files] returns its files, and [Write] writes them. Only
 // Write uses the disk.
