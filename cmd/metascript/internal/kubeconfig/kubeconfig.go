@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/version"
 	"metascript/engine"
 )
@@ -53,6 +54,11 @@ func (f Flags) Load() (*Cluster, error) {
 		return nil, err
 	}
 	raw, err := f.read()
+	if errors.Is(err, os.ErrNotExist) {
+		if _, missing := manifest.ReadFile(f.Path); missing != nil {
+			err = missing // it has the name that was probably meant
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find a cluster: %w", err)
 	}

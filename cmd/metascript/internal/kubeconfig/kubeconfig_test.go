@@ -44,7 +44,7 @@ func TestPathHasPrecedenceOverTheVariable(t *testing.T) {
 func TestErrorsHaveTheNameOfTheFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	for _, c := range []struct{ name, path, variable, want string }{
-		{"a path", missing, "", "find a cluster: stat " + missing},
+		{"a path", missing, "", "find a cluster: there is no file " + missing},
 		{"the variable", "", missing, "find a cluster: the variable KUBECONFIG names " + missing + ", and there is no such file"},
 	} {
 		t.Setenv("KUBECONFIG", c.variable)
