@@ -64,12 +64,15 @@ type Ported interface{ Ported() bool }
 // A Placed program knows the positions of its functions. A position has no line if it is unknown.
 type Placed interface{ Place(fn string) Pos }
 
-// An ErrorMaker makes errors about the answers of a program's functions, for rules that the engine does not know. The programs
-// of an [Engine] are ErrorMakers.
+// An ErrorMaker makes errors about the requests and answers of a program's functions, for rules that the engine does not know. The
+// programs of an [Engine] are ErrorMakers.
 type ErrorMaker interface {
 	// ResultError returns an error of KindResult about the value at a place in an answer of the function fn. Its position is
 	// where the value is written, if that is known, or else that of the function.
 	ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error
+
+	// LookupError returns an error about a lookup of the function fn.
+	LookupError(fn string, l Lookup, msg, hint string) *Error
 }
 
 // A Written program knows its source text. The programs of an [Engine] are Written.

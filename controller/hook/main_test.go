@@ -90,6 +90,9 @@ func (p *program) Quotes(text string) bool { return p.quoted == text }
 func (p *program) ResultError(fn string, _ map[string]any, at engine.Path, msg, hint string) *engine.Error {
 	return &engine.Error{Kind: engine.KindResult, Func: fn, At: at, Msg: msg, Hint: hint}
 }
+func (p *program) LookupError(fn string, l engine.Lookup, msg, hint string) *engine.Error {
+	return &engine.Error{Kind: engine.KindMissing, Pos: l.Pos, Func: fn, Msg: msg, Hint: hint}
+}
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	return p.call(ctx, fn, arg, env)
 }

@@ -91,6 +91,7 @@ type program struct {
 	functions []string
 	places    map[string]engine.Pos // of the functions
 	outlines  []*engine.Outline     // of the functions, in their order
+	lookups   [][]engine.Lookup     // of the functions, in their order
 	ported    bool                  // see engine.Ported
 }
 
@@ -107,14 +108,26 @@ func (p *program) Place(fn string) engine.Pos {
 
 // Outline implements [engine.Outlined].
 func (p *program) Outline(fn string) *engine.Outline {
-	i := slices.Index(p.functions, fn)
-	switch {
-	case p.ported && len(p.outlines) > 0:
-		return p.outlines[0] // of its only function
-	case i < 0:
-		return nil
+	if i := p.index(fn); i >= 0 {
+		return p.outlines[i]
 	}
-	return p.outlines[i]
+	return nil
+}
+
+// Lookups implements [engine.Reading].
+func (p *program) Lookups(fn string) []engine.Lookup {
+	if i := p.index(fn); i >= 0 {
+		return p.lookups[i]
+	}
+	return nil
+}
+
+// index returns the index of a function in functions, or -1.
+func (p *program) index(fn string) int {
+	if p.ported && len(p.functions) > 0 {
+		return 0 // its only function
+	}
+	return slices.Index(p.functions, fn)
 }
 
 // Ported implements [engine.Ported].
@@ -189,6 +202,7 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 			p.places[fn] = d.pos()
 		}
 		p.outlines = d.outlines(len(p.functions))
+		p.lookups = d.lookups(len(p.functions))
 		return w.check(d)
 	case kindFault:
 		err := w.fault(d)

@@ -209,10 +209,15 @@ func (s *server) compile(ctx context.Context, c compilation) {
 			e.texts(p.Functions())
 			var outlines []*engine.Outline
 			for _, fn := range p.Functions() {
-				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed and Outlined
+				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed, Outlined and Reading
 				outlines = append(outlines, p.(engine.Outlined).Outline(fn))
 			}
 			e.outlines(outlines)
+			var lookups [][]engine.Lookup
+			for _, fn := range p.Functions() {
+				lookups = append(lookups, p.(engine.Reading).Lookups(fn))
+			}
+			e.lookups(lookups)
 			return nil
 		})
 	}

@@ -306,10 +306,15 @@ func (p *program) Place(name string) engine.Pos {
 }
 
 // Outline implements [engine.Outlined]. It is known for functions in the entry file.
-func (p *program) Outline(name string) *engine.Outline {
+func (p *program) Outline(name string) *engine.Outline { return p.outline(name).results }
+
+// Lookups implements [engine.Reading]. They are known for functions in the entry file.
+func (p *program) Lookups(name string) []engine.Lookup { return p.outline(name).lookups }
+
+func (p *program) outline(name string) outline {
 	m, ok := p.modules.Load(p.entry)
 	if !ok {
-		return nil
+		return outline{}
 	}
 	if p.ported {
 		name = ""

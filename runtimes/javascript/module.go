@@ -27,7 +27,7 @@ type module struct {
 	from     *translation             // of src, if the file is TypeScript
 	code     *goja.Program            // of a JavaScript file
 	declared map[string]file.Position // what it declares at its top level, and where
-	outlines map[string]*engine.Outline
+	outlines map[string]outline       // of its functions
 	imported []imported
 	uses     features
 	data     any // of a JSON file

@@ -51,25 +51,41 @@ type step struct {
 	element bool
 }
 
+// An outline is what is known of a function without running it.
+type outline struct {
+	results *engine.Outline
+	lookups []engine.Lookup
+}
+
 // outlines returns the outlines of the functions of a file, by name. It must be called before the file is rewritten. at converts
 // an offset to a position.
-func outlines(parsed *ast.Program, names []*ast.Identifier, at func(offset int) engine.Pos) map[string]*engine.Outline {
+func outlines(parsed *ast.Program, names []*ast.Identifier, at func(offset int) engine.Pos) map[string]outline {
 	o := &outliner{at: at, base: parsed.File.Base(), scopes: map[ast.Node]*scope{}}
 	top := &scope{}
 	for _, statement := range parsed.Body {
-		top.visit(reflect.ValueOf(statement), 0)
+		visit(reflect.ValueOf(statement), 0, top.node)
 	}
-	all := map[string]*engine.Outline{}
+	all, read := map[string]outline{}, map[ast.Node][]engine.Lookup{}
+	add := func(name string, functions []function) {
+		found := outline{results: o.results(functions)}
+		if len(functions) == 1 {
+			literal := functions[0].literal
+			if _, known := read[literal]; !known {
+				read[literal] = o.lookups(literal)
+			}
+			found.lookups = read[literal]
+		}
+		all[name] = found
+	}
 	for _, id := range names {
-		name := id.Name.String()
-		all[name] = o.results(o.functions(id, top, 0))
+		add(id.Name.String(), o.functions(id, top, 0))
 	}
 	for name, values := range o.exported(top) {
 		var functions []function
 		for _, v := range values {
 			functions = append(functions, o.functions(v, top, 0)...)
 		}
-		all[name] = o.results(functions)
+		add(name, functions)
 	}
 	return all
 }
@@ -103,38 +119,40 @@ func (o *outliner) exported(top *scope) map[string][]ast.Expression {
 // maxVisited is how deep visit looks into a value. The syntax tree of a chain of thousands of operators is as deep as it is long.
 const maxVisited = 1000
 
-// visit records what a node does with the variables of a function, without the functions in it.
-func (s *scope) visit(v reflect.Value, depth int) {
+// visit calls node with each node in a value, and with the nodes in that one if it returns true. It reports whether all nodes were
+// visited, and none is too deep.
+func visit(v reflect.Value, depth int, node func(ast.Node) bool) bool {
 	if depth++; depth > maxVisited {
-		return
+		return false
 	}
+	all := true
 	switch v.Kind() {
 	case reflect.Interface:
-		if !v.IsNil() {
-			s.visit(v.Elem(), depth)
-		}
+		return v.IsNil() || visit(v.Elem(), depth, node)
 	case reflect.Pointer:
 		if v.IsNil() || isLeafType(v.Type().Elem()) {
-			return
+			return true
 		}
-		if n, ok := v.Interface().(ast.Node); ok && !s.node(n) {
-			return
+		if n, ok := v.Interface().(ast.Node); ok && !node(n) {
+			return true
 		}
-		s.visit(v.Elem(), depth)
+		return visit(v.Elem(), depth, node)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				s.visit(v.Field(i), depth)
+				all = visit(v.Field(i), depth, node) && all
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			s.visit(v.Index(i), depth)
+			all = visit(v.Index(i), depth, node) && all
 		}
 	}
+	return all
 }
 
-// node records what a node does, and reports whether to visit the nodes in it.
+// node records what a node does with the variables of a function, and reports whether to visit the nodes in it. Functions in it are not
+// visited.
 func (s *scope) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FunctionDeclaration:
@@ -386,13 +404,13 @@ func (o *outliner) results(functions []function) (all *engine.Outline) {
 			switch literal := f.literal.(type) {
 			case *ast.FunctionLiteral:
 				in.parameters(literal.ParameterList, f.over)
-				in.visit(reflect.ValueOf(literal.Body), 0)
+				visit(reflect.ValueOf(literal.Body), 0, in.node)
 			case *ast.ArrowFunctionLiteral:
 				in.parameters(literal.ParameterList, f.over)
 				if body, ok := literal.Body.(*ast.ExpressionBody); ok {
 					in.returned = append(in.returned, body.Expression)
 				}
-				in.visit(reflect.ValueOf(&literal.Body).Elem(), 0)
+				visit(reflect.ValueOf(&literal.Body).Elem(), 0, in.node)
 			}
 		}
 		all = all.Or(o.anyOf(in.returned, in))

@@ -98,12 +98,9 @@ func (m *mapView) Get(key string) goja.Value {
 	return v
 }
 
-// groups are the fields of the request that have groups of objects, with keys such as Pod.v1.
-var groups = []string{"children", "attachments", "related"}
-
-// isGroups reports whether m is one of these fields.
+// isGroups reports whether m is a field of the request that has groups of objects.
 func (m *mapView) isGroups() bool {
-	return m.up != nil && m.up.up == nil && slices.Contains(groups, m.key)
+	return m.up != nil && m.up.up == nil && slices.Contains(host.Groups, m.key)
 }
 
 // missedGroup returns a hint if the script has read a group that does not exist, since it then works with undefined; "" otherwise.

@@ -18,6 +18,7 @@ type function struct {
 	fault *engine.Error // the error of evaluating value
 
 	outline *engine.Outline // of its results; may be nil
+	lookups []engine.Lookup
 }
 
 var (

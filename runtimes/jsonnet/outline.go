@@ -38,7 +38,7 @@ func (s *scope) within(f *ast.Function) *scope {
 	return &scope{s, params}
 }
 
-// outline sets the outlines of the functions of the program.
+// outline sets the outlines and the lookups of the functions of the program.
 func (p *program) outline() {
 	top, scopes := &scope{nil, p.binds}, map[*ast.Function]*scope{}
 	for _, f := range p.functions {
@@ -49,13 +49,17 @@ func (p *program) outline() {
 	for _, b := range p.binds {
 		top.search(b.Body, scopes)
 	}
-	o := &outliner{}
+	o, read := &outliner{}, map[*ast.Function][]engine.Lookup{}
 	for _, name := range p.Functions() {
 		f := p.functions[name]
 		if in := scopes[f.code]; in != nil {
 			f.outline = o.node(f.code.Body, in.within(f.code))
-			p.functions[name] = f
 		}
+		if _, known := read[f.code]; !known && f.code != nil {
+			read[f.code] = lookups(f.code)
+		}
+		f.lookups = read[f.code]
+		p.functions[name] = f
 	}
 }
 

@@ -47,6 +47,14 @@ func (p *program) Outline(fn string) *engine.Outline {
 	return nil
 }
 
+// Lookups implements [engine.Reading].
+func (p *program) Lookups(fn string) []engine.Lookup {
+	if f, err := p.function(fn); err == nil {
+		return f.lookups
+	}
+	return nil
+}
+
 // Call implements [engine.Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	f, err := p.function(fn)

@@ -32,6 +32,7 @@ type loader struct {
 	tally  measure.Tally                  // the cost of all loaded files
 
 	outlines map[engine.Pos]*engine.Outline // of the functions at the top level of all loaded files, by position
+	lookups  map[engine.Pos][]engine.Lookup // of the same functions
 }
 
 // load compiles and runs file and the files that it loads, and returns the globals of file.

@@ -42,7 +42,7 @@ type change struct {
 	value syntax.Expr
 }
 
-// outline adds the outlines of the functions in a file. It must be called before the tree is rewritten.
+// outline adds the outlines and the lookups of the functions in a file. It must be called before the tree is rewritten.
 func (l *loader) outline(tree *syntax.File) {
 	o := &outliner{defined: map[string]*syntax.DefStmt{}, scopes: map[*syntax.DefStmt]*scope{}, loaded: map[string]*engine.Outline{}, top: &scope{}}
 	for _, stmt := range tree.Stmts {
@@ -62,6 +62,7 @@ func (l *loader) outline(tree *syntax.File) {
 	for _, stmt := range tree.Stmts {
 		if f, ok := stmt.(*syntax.DefStmt); ok {
 			l.outlines[position(f.Def)] = o.function(f)
+			l.lookups[position(f.Def)] = lookups(f)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type program struct {
 	globals   starlark.StringDict
 	functions []string
 	outlines  map[engine.Pos]*engine.Outline // of functions, by position
+	lookups   map[engine.Pos][]engine.Lookup // of functions, by position
 }
 
 // Functions implements [engine.Program].
@@ -36,6 +37,14 @@ func (p *program) Place(fn string) engine.Pos {
 func (p *program) Outline(fn string) *engine.Outline {
 	if f, ok := p.globals[fn].(*starlark.Function); ok {
 		return p.outlines[position(f.Position())]
+	}
+	return nil
+}
+
+// Lookups implements [engine.Reading].
+func (p *program) Lookups(fn string) []engine.Lookup {
+	if f, ok := p.globals[fn].(*starlark.Function); ok {
+		return p.lookups[position(f.Position())]
 	}
 	return nil
 }
