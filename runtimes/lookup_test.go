@@ -172,3 +172,54 @@ func lookups(t *testing.T, language, text string) (all []string) {
 	}
 	return all
 }
+
+// TestLookupsInHostileScripts checks that scripts that would make the search long or deep are read in short time, and without lookups
+// that are not certain.
+func TestLookupsInHostileScripts(t *testing.T) {
+	chain, dots := strings.Repeat("1 + ", 3000)+"1", strings.Repeat(".a", 3000)
+	aliases := func(declare, end string) string {
+		var b strings.Builder
+		for i := range 2000 {
+			fmt.Fprintf(&b, "%s v%d = v%d%s\n", declare, i+1, i, end)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, language, text string
+		want                 int
+	}{
+		{"many", engine.Starlark, "def sync(children):\n" + strings.Repeat("  children['a']\n", 5000) + "  return {}", engine.MaxLookups},
+		{"many", engine.JavaScript, "function sync({children}) {" + strings.Repeat("children.a;", 5000) + "return {} }", engine.MaxLookups},
+		{"many", engine.Jsonnet, "{ sync(children):: [" + strings.Repeat("children.a,", 5000) + "] }", engine.MaxLookups},
+		{"long key", engine.Starlark, "def sync(children): return children['" + strings.Repeat("a", 10_000) + "']", 0},
+		{"long name", engine.JavaScript, "function sync(" + strings.Repeat("a", 1000) + ") { return " + strings.Repeat("a", 1000) + ".children.b }", 0},
+		{"deep operators", engine.Starlark, "def sync(children):\n  x = children['a']\n  return " + chain, 0},
+		{"deep operators", engine.JavaScript, "function sync({children}) { children.a; return " + chain[:4000] + "1 }", 0},
+		{"deep operators", engine.Jsonnet, "{ sync(children):: [children.a, " + strings.Repeat("1 + ", 400) + "1] }", 1},
+		{"deep members", engine.Starlark, "def sync(children): return children" + dots[:1000], 0},
+		{"deep members", engine.JavaScript, "function sync({children}) { return children" + dots[:4000] + " }", 0},
+		{"deep members", engine.Jsonnet, "{ sync(children):: children" + dots[:1000] + " }", 1},
+		{"aliases", engine.Starlark, "def sync(v0):\n" + aliases("", "") + " return v2000.children['a']", 0},
+		{"aliases", engine.JavaScript, "function sync(v0) {" + aliases("const", ";") + " return v2000.children.a }", 0},
+		{"aliases in a circle", engine.Starlark, "def sync(children):\n  a = b\n  b = a\n  return a['x']", 0},
+		{"aliases in a circle", engine.JavaScript, "function sync({children}) { var a = b, b = a, {c = d} = d, {d} = c; return [a.x, c.children.y] }", 0},
+		{"aliases in a circle", engine.Jsonnet, "{ sync(children):: local a = b, b = a, c = c; [a.x, c.y] }", 0},
+		{"deep patterns", engine.JavaScript, "function sync({children: " + strings.Repeat("{a: ", 200) + "b" + strings.Repeat("}", 200) + "}) { return b }", 0},
+		{"one function of many names", engine.JavaScript, "const f = ({children}) => {" + strings.Repeat("children.a;", 2000) + "};\nexports.sync = f;" + exports(2000), engine.MaxLookups},
+	} {
+		t.Run(c.language+" "+c.name, func(t *testing.T) {
+			if got := lookups(t, c.language, c.text); len(got) != c.want {
+				t.Errorf("%d lookups, want %d: %q", len(got), c.want, got)
+			}
+		})
+	}
+}
+
+// exports returns JavaScript that exports the function f by n names.
+func exports(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "exports.f%d = f;\n", i)
+	}
+	return b.String()
+}

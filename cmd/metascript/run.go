@@ -116,7 +116,7 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 		return err
 	}
 	defer sandbox.Close()
-	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(calls[0].Controller, sandbox, calls[0].Schemas), strays...))
+	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(cmd.Context(), calls[0].Controller, sandbox, calls[0].Sources, calls[0].Schemas), strays...))
 	var all runResults
 	failed := 0
 	for i, call := range calls {

@@ -85,8 +85,7 @@ func (t Table) nearest(gv schema.GroupVersion, name string, nameOf func(Resource
 func (t Table) named(name string) (Resource, bool) {
 	var best Resource
 	for _, r := range t {
-		names := append([]string{r.Kind, r.Plural, r.Singular}, r.ShortNames...)
-		if !slices.ContainsFunc(names, func(n string) bool { return n != "" && strings.EqualFold(n, name) }) {
+		if !r.Named(name) {
 			continue
 		}
 		gv, bestGV := r.GVK().GroupVersion(), best.GVK().GroupVersion()

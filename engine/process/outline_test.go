@@ -2,11 +2,13 @@ package process
 
 import (
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"metascript/engine"
+	"metascript/runtimes"
 )
 
 func TestOutlinesRoundTrip(t *testing.T) {
@@ -62,6 +64,81 @@ func TestMalformedOutlines(t *testing.T) {
 		d.outlines(1)
 		if d.end() == nil {
 			t.Errorf("%q is no error", e.buf)
+		}
+	}
+}
+
+func TestLookupsRoundTrip(t *testing.T) {
+	many := make([]engine.Lookup, engine.MaxLookups)
+	for i := range many {
+		many[i] = engine.Lookup{Field: "children", Key: "Pod.v1", Pos: engine.Pos{File: "a.star", Line: i + 1, Col: 4}, Before: `children["`, After: `"]`}
+	}
+	all := [][]engine.Lookup{nil, many[:2], nil}
+	for range maxLookups / engine.MaxLookups {
+		all = append(all, many)
+	}
+	e := &encoder{}
+	e.lookups(all)
+	d := newDecoder(string(e.buf))
+	got := d.lookups(len(all))
+	if err := d.end(); err != nil {
+		t.Fatal(err)
+	}
+	all[len(all)-1] = nil // there are more than are sent
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Errorf("lookups (-want +got):\n%s", diff)
+	}
+}
+
+func TestMalformedLookups(t *testing.T) {
+	for _, write := range []func(e *encoder){
+		func(e *encoder) { e.uint(engine.MaxLookups + 1) },
+		func(e *encoder) { e.uint(1); e.texts([]string{"children"}) },
+		func(e *encoder) { e.uint(1) }, // not complete
+		func(e *encoder) { // too many for one function
+			e.uint(engine.MaxLookups + 1)
+			for range engine.MaxLookups + 1 {
+				e.texts(make([]string, 4))
+				e.pos(engine.Pos{})
+			}
+		},
+	} {
+		e := &encoder{}
+		write(e)
+		d := newDecoder(string(e.buf))
+		if d.lookups(1); d.err == nil {
+			t.Errorf("no error for %q", e.buf)
+		}
+	}
+}
+
+// TestLookupsOfWorkers checks that a program in a worker process reports the same lookups as one in this process.
+func TestLookupsOfWorkers(t *testing.T) {
+	_, workers := newPool(t, Options{})
+	here := engine.New(engine.Options{Runtimes: runtimes.All()})
+	for _, c := range []struct{ language, text string }{
+		{engine.Starlark, "def finalize(children): return children.get('a', {})\ndef sync(request): return request.children['b']"},
+		{engine.JavaScript, "exports.sync = ({children}) => children?.['a'];\nexports.finalize = ({related: {b}}) => 'c' in b;"},
+		{engine.JavaScript, "module.exports = (context) => context.request.body.children.a;"},
+		{engine.Jsonnet, "{ sync(children):: { a: 'a' in children }, finalize(related):: { b: related.b } }"},
+		{engine.Jsonnet, "function(request) { a: std.get(request.children, 'a') }"},
+	} {
+		s := engine.Script{Language: c.language, Entry: "sync", Files: fstest.MapFS{"sync": {Data: []byte(c.text)}}}
+		var lookups [2][]engine.Lookup
+		for i, e := range []*engine.Engine{here, workers} {
+			p, err := e.Compile(t.Context(), s, engine.Limits{})
+			if err != nil {
+				t.Fatal(engine.DetailOf(err))
+			}
+			for _, fn := range []string{"sync", "finalize", "other"} {
+				lookups[i] = append(lookups[i], p.(engine.Reading).Lookups(fn)...)
+			}
+		}
+		if len(lookups[0]) == 0 {
+			t.Errorf("%s: no lookups in %s", c.language, c.text)
+		}
+		if diff := cmp.Diff(lookups[0], lookups[1]); diff != "" {
+			t.Errorf("%s: lookups (-in this process +in a worker):\n%s", c.language, diff)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/offline"
+	"metascript/controller/schemas"
 	"metascript/engine"
 	"metascript/manifests"
 	"metascript/runtimes"
@@ -198,7 +199,7 @@ func (v *Validator) controller(ctx context.Context, o *object.Object) error {
 	if err == nil && len(warnings) > 0 {
 		err = errors.New(strings.Join(warnings, "; "))
 	}
-	return err
+	return errors.Join(append(offline.CheckLookups(ctx, o, v.sandbox, scripts.Sources{}, schemas.Kubernetes()), err)...)
 }
 
 // part validates what has neither apiVersion nor kind: as the first part of a controller object that has all its keys.

@@ -69,8 +69,8 @@ func (c *Checker) validate(o *object.Object) ([]schemas.Problem, error) {
 	return problems, nil
 }
 
-// compile compiles the scripts of a controller. Its warnings are those that the server would report in the condition SpecSound. The
-// result has the names of the hooks too, so that an author notices a misspelled function.
+// compile compiles the scripts of a controller. Its warnings are those that the server would report in the condition SpecSound, and
+// those about groups of objects that its scripts look for. The result has the names of the hooks too, so that an author notices a misspelled function.
 func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Result) {
 	hooks, warnings, err := offline.Check(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources)
 	if err == nil {
@@ -84,6 +84,9 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 	}
 	for _, warning := range warnings {
 		into.warn(c.Sources.Explain(doc, errors.New(warning)))
+	}
+	for _, warning := range offline.CheckLookups(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources, c.Schemas) {
+		into.warn(c.Sources.Explain(doc, warning))
 	}
 	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
 }
@@ -128,12 +131,15 @@ func Definitions(docs []manifest.Document) error {
 	return errors.New(strings.Join(all, "\n"))
 }
 
-// Warnings returns what a Checker would report about a controller, except for its scripts. The command run prints them and
+// Warnings returns what a Checker would report about a controller, except for errors in its scripts. The command run prints them and
 // continues, so that an author can try a draft that the API server would reject.
-func Warnings(doc manifest.Document, in *sandbox.Sandbox, known *schemas.Set) []string {
+func Warnings(ctx context.Context, doc manifest.Document, in *sandbox.Sandbox, sources manifest.Sources, known *schemas.Set) []string {
 	all := Refusals(doc, known)
 	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
-		all = append(all, manifest.Sources{}.Explain(doc, errors.New(warning)).Error())
+		all = append(all, sources.Explain(doc, errors.New(warning)).Error())
+	}
+	for _, warning := range offline.CheckLookups(ctx, doc.Object, in.Sandbox, sources.Sources, known) {
+		all = append(all, sources.Explain(doc, warning).Error())
 	}
 	return all
 }
