@@ -25,7 +25,7 @@ type Result struct {
 	Name       string   `json:"name"`
 	Result     string   `json:"result"`             // valid, invalid or unchecked
 	Errors     []string `json:"errors,omitempty"`   // why it is invalid
-	Warnings   []string `json:"warnings,omitempty"` // that the server would report in the condition SpecSound
+	Warnings   []string `json:"warnings,omitempty"` // those of the condition SpecSound, and those about keys that scripts look for
 	Hooks      []string `json:"hooks,omitempty"`    // of a valid controller
 
 	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
