@@ -36,3 +36,22 @@ func (p *program) LookupError(fn string, l Lookup, msg, hint string) *Error {
 	e := &Error{Kind: KindMissing, Pos: l.Pos, Msg: msg, Hint: hint}
 	return e.complete(fn, p.files)
 }
+
+// A Warned program knows mistakes in its text, which fail only when they are reached.
+type Warned interface {
+	// Warnings returns at most MaxLookups errors.
+	Warnings() []*Error
+}
+
+// Warnings implements [Warned]; there are none if the runtime's program is not Warned.
+func (p *program) Warnings() (all []*Error) {
+	inner, ok := p.inner.(Warned)
+	if !ok {
+		return nil
+	}
+	for _, e := range inner.Warnings() {
+		completed := *e
+		all = append(all, completed.complete("", p.files))
+	}
+	return all
+}

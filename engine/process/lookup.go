@@ -41,3 +41,25 @@ func (d *decoder) lookups(n int) [][]engine.Lookup {
 	}
 	return all
 }
+
+// warnings writes the warnings of a program.
+func (e *encoder) warnings(all []*engine.Error) {
+	e.uint(uint64(len(all)))
+	for _, w := range all {
+		e.fault(w)
+	}
+}
+
+// warnings reads the warnings of a program.
+func (d *decoder) warnings() (all []*engine.Error) {
+	count := d.count()
+	if count > engine.MaxLookups {
+		d.fail()
+	}
+	for range count {
+		if w := d.fault(); d.err == nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}

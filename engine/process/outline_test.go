@@ -142,3 +142,22 @@ func TestLookupsOfWorkers(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsOfWorkers checks that a program in a worker process has the same warnings as one in this process.
+func TestWarningsOfWorkers(t *testing.T) {
+	_, workers := newPool(t, Options{})
+	s := engine.Script{Language: engine.JavaScript, Entry: "sync", Files: fstest.MapFS{
+		"sync": {Data: []byte("const lib = require('./lib');\nexports.sync = () => [lib.a(), lib.b()];")}, "lib.js": {Data: []byte("exports.name = 1;")},
+	}}
+	var warnings [2][]*engine.Error
+	for i, e := range []*engine.Engine{engine.New(engine.Options{Runtimes: runtimes.All()}), workers} {
+		p, err := e.Compile(t.Context(), s, engine.Limits{})
+		if err != nil {
+			t.Fatal(engine.DetailOf(err))
+		}
+		warnings[i] = p.(engine.Warned).Warnings()
+	}
+	if diff := cmp.Diff(warnings[0], warnings[1]); diff != "" || len(warnings[0]) != 2 {
+		t.Errorf("%d warnings (-in this process +in a worker):\n%s", len(warnings[0]), diff)
+	}
+}

@@ -92,7 +92,8 @@ type program struct {
 	places    map[string]engine.Pos // of the functions
 	outlines  []*engine.Outline     // of the functions, in their order
 	lookups   [][]engine.Lookup     // of the functions, in their order
-	ported    bool                  // see engine.Ported
+	warnings  []*engine.Error
+	ported    bool // see engine.Ported
 }
 
 // Functions implements [engine.Program].
@@ -121,6 +122,9 @@ func (p *program) Lookups(fn string) []engine.Lookup {
 	}
 	return nil
 }
+
+// Warnings implements [engine.Warned].
+func (p *program) Warnings() []*engine.Error { return p.warnings }
 
 // index returns the index of a function in functions, or -1.
 func (p *program) index(fn string) int {
@@ -202,7 +206,7 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 			p.places[fn] = d.pos()
 		}
 		p.outlines = d.outlines(len(p.functions))
-		p.lookups = d.lookups(len(p.functions))
+		p.lookups, p.warnings = d.lookups(len(p.functions)), d.warnings()
 		return w.check(d)
 	case kindFault:
 		err := w.fault(d)

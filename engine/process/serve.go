@@ -209,7 +209,7 @@ func (s *server) compile(ctx context.Context, c compilation) {
 			e.texts(p.Functions())
 			var outlines []*engine.Outline
 			for _, fn := range p.Functions() {
-				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed, Outlined and Reading
+				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed, Outlined, Reading and Warned
 				outlines = append(outlines, p.(engine.Outlined).Outline(fn))
 			}
 			e.outlines(outlines)
@@ -218,6 +218,7 @@ func (s *server) compile(ctx context.Context, c compilation) {
 				lookups = append(lookups, p.(engine.Reading).Lookups(fn))
 			}
 			e.lookups(lookups)
+			e.warnings(p.(engine.Warned).Warnings())
 			return nil
 		})
 	}

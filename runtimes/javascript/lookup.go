@@ -30,6 +30,10 @@ type origin struct {
 	keys []string
 }
 
+func newReader(o *outliner) *reader {
+	return &reader{outliner: o, seen: map[ast.Node]bool{}, bound: map[string]int{}, changed: map[string]bool{}, origins: map[string]*origin{}}
+}
+
 // then returns the origin of a field, or nil if that of the whole is nil.
 func (o *origin) then(key string) *origin {
 	if o == nil || key == "" {
@@ -40,7 +44,7 @@ func (o *origin) then(key string) *origin {
 
 // lookups returns the lookups in a function of the file.
 func (o *outliner) lookups(literal ast.Node) []engine.Lookup {
-	r := &reader{outliner: o, seen: map[ast.Node]bool{}, bound: map[string]int{}, changed: map[string]bool{}, origins: map[string]*origin{}}
+	r := newReader(o)
 	params := parameters(literal)
 	if params == nil || len(params.List) == 0 {
 		return nil

@@ -29,6 +29,8 @@ type module struct {
 	declared map[string]file.Position // what it declares at its top level, and where
 	outlines map[string]outline       // of its functions
 	imported []imported
+	members  []members
+	atOnce   bool // it exports nothing later than by its top level
 	uses     features
 	data     any // of a JSON file
 
@@ -247,6 +249,7 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 	}
 	names := slices.DeleteFunc(declared(parsed.Body), func(id *ast.Identifier) bool { return m.from.adds(id.Name.String()) })
 	m.imported = m.imports(name, parsed)
+	m.members, m.atOnce = m.calledMembers(name, parsed), exportsAtOnce(parsed)
 	m.outlines = outlines(parsed, names, m.places(name))
 	if err := m.check(name, parsed); err != nil {
 		return err

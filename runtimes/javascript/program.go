@@ -29,6 +29,7 @@ type program struct {
 	functions  []string // sorted
 	unexported []string // functions that are declared but cannot be called, because others are exported
 	ported     bool
+	warnings   []*engine.Error
 	measuring  sync.Mutex    // serializes store, and guards tally
 	tally      measure.Tally // the cost of all modules
 	modules    sync.Map      // path -> *module: each file is compiled once, when it is first required
@@ -40,6 +41,9 @@ func (p *program) Functions() []string { return slices.Clone(p.functions) }
 
 // Ported implements [engine.Ported].
 func (p *program) Ported() bool { return p.ported }
+
+// Warnings implements [engine.Warned].
+func (p *program) Warnings() []*engine.Error { return p.warnings }
 
 // Call implements [engine.Program]: it runs function name in a new virtual machine.
 func (p *program) Call(ctx context.Context, name string, arg map[string]any, env engine.Env) (map[string]any, error) {

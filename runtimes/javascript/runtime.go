@@ -88,6 +88,7 @@ func (rt runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits)
 		if top.functionsObject() != top.declared {
 			p.unexported = functions(top.declared)
 		}
+		r.warn()
 		return nil
 	})
 	if err != nil {

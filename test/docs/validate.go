@@ -199,7 +199,7 @@ func (v *Validator) controller(ctx context.Context, o *object.Object) error {
 	if err == nil && len(warnings) > 0 {
 		err = errors.New(strings.Join(warnings, "; "))
 	}
-	return errors.Join(append(offline.CheckLookups(ctx, o, v.sandbox, scripts.Sources{}, schemas.Kubernetes()), err)...)
+	return errors.Join(append(offline.CheckScripts(ctx, o, v.sandbox, scripts.Sources{}, schemas.Kubernetes()), err)...)
 }
 
 // part validates what has neither apiVersion nor kind: as the first part of a controller object that has all its keys.

@@ -85,7 +85,7 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 	for _, warning := range warnings {
 		into.warn(c.Sources.Explain(doc, errors.New(warning)))
 	}
-	for _, warning := range offline.CheckLookups(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources, c.Schemas) {
+	for _, warning := range offline.CheckScripts(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources, c.Schemas) {
 		into.warn(c.Sources.Explain(doc, warning))
 	}
 	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
@@ -138,7 +138,7 @@ func Warnings(ctx context.Context, doc manifest.Document, in *sandbox.Sandbox, s
 	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
 		all = append(all, sources.Explain(doc, errors.New(warning)).Error())
 	}
-	for _, warning := range offline.CheckLookups(ctx, doc.Object, in.Sandbox, sources.Sources, known) {
+	for _, warning := range offline.CheckScripts(ctx, doc.Object, in.Sandbox, sources.Sources, known) {
 		all = append(all, sources.Explain(doc, warning).Error())
 	}
 	return all

@@ -19,10 +19,10 @@ import (
 	"metascript/scripts"
 )
 
-// CheckLookups returns a warning for each constant key by which a script looks for a group of children that the controller does not
-// declare, or for a group of related objects that cannot exist. Each is an [*engine.Error] with its place in the script. It returns
-// none if the controller cannot be loaded.
-func CheckLookups(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources, known *schemas.Set) []error {
+// CheckScripts returns a warning for each constant key by which a script looks for a group of children that the controller does not
+// declare, or for a group of related objects that cannot exist, and for each function that a script calls and that does not exist. Each
+// is an [*engine.Error] with its place in the script. It returns none if the controller cannot be loaded.
+func CheckScripts(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources, known *schemas.Set) []error {
 	loaded, err := Load(ctx, o, sandbox, sources)
 	if err != nil {
 		return nil
@@ -33,8 +33,8 @@ func CheckLookups(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 	}
 	g := groupsOf(loaded.Declaration, resolved, known.Kinds())
 	var all []error
-	seen := map[engine.Lookup]engine.Program{} // a function may be used for both hooks
-	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize} {
+	programs, seen := map[engine.Program]bool{}, map[engine.Lookup]engine.Program{} // a function may be used for two hooks
+	for i, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize, loaded.Hooks.Customize} {
 		if fallback, ok := called.(*hook.Fallback); ok {
 			called = fallback.Script
 		}
@@ -42,18 +42,22 @@ func CheckLookups(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 		if !ok {
 			continue
 		}
+		if warned, ok := script.Program.(engine.Warned); ok && !programs[script.Program] {
+			programs[script.Program] = true
+			for _, e := range warned.Warnings() {
+				all = append(all, e)
+			}
+		}
 		reading, reads := script.Program.(engine.Reading)
-		errors, makes := script.Program.(engine.ErrorMaker)
-		if !reads || !makes {
+		maker, makes := script.Program.(engine.ErrorMaker)
+		if !reads || !makes || i == 2 { // customize gets neither children nor related objects
 			continue
 		}
 		for _, l := range reading.Lookups(script.Function) {
-			wrong, hint := g.check(l)
-			if wrong == "" || seen[l] == script.Program {
-				continue
+			if wrong, hint := g.check(l); wrong != "" && seen[l] != script.Program {
+				seen[l] = script.Program
+				all = append(all, maker.LookupError(script.Function, l, wrong, hint))
 			}
-			seen[l] = script.Program
-			all = append(all, errors.LookupError(script.Function, l, wrong, hint))
 		}
 	}
 	return all

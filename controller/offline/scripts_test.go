@@ -39,7 +39,7 @@ func checkLookups(t *testing.T, kind, spec, language, script string) (all []stri
 	if _, _, err := Check(t.Context(), o, testSandbox(), scripts.Sources{}); err != nil {
 		t.Fatal(engine.DetailOf(err))
 	}
-	for _, warning := range CheckLookups(t.Context(), o, testSandbox(), scripts.Sources{}, known) {
+	for _, warning := range CheckScripts(t.Context(), o, testSandbox(), scripts.Sources{}, known) {
 		var e *engine.Error
 		if !errors.As(warning, &e) {
 			t.Fatalf("%v is not an error of a script", warning)
