@@ -34,23 +34,26 @@ func CheckScripts(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 	g := groupsOf(loaded.Declaration, resolved, known.Kinds())
 	var all []error
 	programs, seen := map[engine.Program]bool{}, map[engine.Lookup]engine.Program{} // a function may be used for two hooks
-	for i, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize, loaded.Hooks.Customize} {
-		if fallback, ok := called.(*hook.Fallback); ok {
-			called = fallback.Script
-		}
-		script, ok := called.(*hook.Script)
-		if !ok {
+	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize, loaded.Hooks.Customize} {
+		script := scriptOf(called)
+		if script == nil || programs[script.Program] {
 			continue
 		}
-		if warned, ok := script.Program.(engine.Warned); ok && !programs[script.Program] {
-			programs[script.Program] = true
-			for _, e := range warned.Warnings() {
-				all = append(all, e)
+		programs[script.Program] = true
+		if p, ok := script.Program.(engine.Warned); ok {
+			for _, warning := range p.Warnings() {
+				all = append(all, warning)
 			}
+		}
+	}
+	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize} { // customize gets neither children nor related objects
+		script := scriptOf(called)
+		if script == nil {
+			continue
 		}
 		reading, reads := script.Program.(engine.Reading)
 		maker, makes := script.Program.(engine.ErrorMaker)
-		if !reads || !makes || i == 2 { // customize gets neither children nor related objects
+		if !reads || !makes {
 			continue
 		}
 		for _, l := range reading.Lookups(script.Function) {
@@ -61,6 +64,15 @@ func CheckScripts(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 		}
 	}
 	return all
+}
+
+// scriptOf returns the script of a hook, or nil.
+func scriptOf(called hook.Hook) *hook.Script {
+	if fallback, ok := called.(*hook.Fallback); ok {
+		called = fallback.Script
+	}
+	script, _ := called.(*hook.Script)
+	return script
 }
 
 // groups are the groups of objects in the requests of a controller.

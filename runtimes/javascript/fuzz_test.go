@@ -20,6 +20,7 @@ func FuzzCompile(f *testing.F) {
 		"[].indexOf.call({length: 2 ** 53}, 1)", "/^(a+)+\\1b$/.test('a'.repeat(64))", "const {repeat} = ''; repeat.call('a', 1e9)",
 		"for (;;) try { 'a'.repeat(1e9) } finally { continue }", "class A extends Array { static get [Symbol.species]() { return A } }",
 		"JSON.stringify({toJSON() { return [this] }})", "return (async () => { for await (const x of []) ; })()", "`${[...'abc']}`",
+		"const {children: {a, 'b': [c]}, related = {}} = request, d = d; for (const x in related) related?.e?.f; return 'g' in request.children",
 	} {
 		f.Add("function sync(request) { " + body + " }")
 	}

@@ -31,7 +31,7 @@ type origin struct {
 }
 
 func newReader(o *outliner) *reader {
-	return &reader{outliner: o, seen: map[ast.Node]bool{}, bound: map[string]int{}, changed: map[string]bool{}, origins: map[string]*origin{}}
+	return &reader{Lookups: host.Lookups{InProgram: &o.count}, outliner: o, seen: map[ast.Node]bool{}, bound: map[string]int{}, changed: map[string]bool{}, origins: map[string]*origin{}}
 }
 
 // then returns the origin of a field, or nil if that of the whole is nil.
@@ -288,12 +288,12 @@ func (r *reader) look(n ast.Node) bool {
 	case *ast.DotExpression, *ast.BracketExpression:
 		left, key, at := member(n)
 		if of, ok := r.part(left, 0); ok && !slices.Contains(objectMembers, key) {
-			r.Add(of, key, r.pos(at), of.Text+`["`, `"]`)
+			r.Add(of, key, r.place(at), of.Text+`["`, `"]`)
 		}
 	case *ast.BinaryExpression:
 		text, ok := n.Left.(*ast.StringLiteral)
 		if of, known := r.part(n.Right, 0); ok && known && n.Operator == token.IN {
-			r.Add(of, text.Value.String(), r.pos(text.Idx), `"`, `" in `+of.Text)
+			r.Add(of, text.Value.String(), r.place(text.Idx), `"`, `" in `+of.Text)
 		}
 	case *ast.CallExpression:
 		r.call(n)
@@ -314,8 +314,12 @@ func (r *reader) call(n *ast.CallExpression) {
 func (r *reader) has(e, key ast.Expression, before func(of string) string) {
 	text, ok := key.(*ast.StringLiteral)
 	if of, known := r.part(e, 0); ok && known {
-		r.Add(of, text.Value.String(), r.pos(text.Idx), before(of.Text), `")`)
+		r.Add(of, text.Value.String(), r.place(text.Idx), before(of.Text), `")`)
 	}
+}
+
+func (r *reader) place(at file.Idx) func() engine.Pos {
+	return func() engine.Pos { return r.pos(at) }
 }
 
 // pattern records the lookups in a pattern whose value is a part of the request.
@@ -336,7 +340,7 @@ func (r *reader) pattern(pattern ast.Node, of host.Part, depth int) {
 				if _, short := property.(*ast.PropertyShort); short {
 					after += ": " + key
 				}
-				r.Add(of, key, r.pos(at), `"`, after)
+				r.Add(of, key, r.place(at), `"`, after)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/token"
 
 	"metascript/engine"
@@ -20,26 +22,26 @@ import (
 
 // members are the calls of members of a required file.
 type members struct {
-	variable, file string // as in the script
-	calls          map[string]engine.Pos
+	variable, file string         // as in the script
+	calls          map[string]int // the offset of the first call of each
 }
 
 // calledMembers returns the calls of members of what a file requires at its top level. It leaves out members that the file also uses in
 // other ways, such as in a condition, and variables that are used in other ways.
-func (m *module) calledMembers(name string, parsed *ast.Program) []members {
+func calledMembers(parsed *ast.Program) []members {
 	files := map[string]string{}
 	for _, statement := range parsed.Body {
 		for _, b := range bindings(statement) {
-			if file, variable := required(b.Initializer), nameOf(b.Target); file != "" && variable != "" {
-				files[variable] = file
+			if from, variable := required(b.Initializer), nameOf(b.Target); from != "" && variable != "" {
+				files[variable] = from
 			}
 		}
 	}
 	if len(files) == 0 {
 		return nil
 	}
-	r := newReader(&outliner{at: m.places(name), base: parsed.File.Base()})
-	uses, calls := map[string]int{}, map[string]map[string][]engine.Pos{}
+	r := newReader(&outliner{})
+	uses, calls := map[string]int{}, map[string]map[string][]file.Idx{}
 	count := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Identifier:
@@ -50,9 +52,9 @@ func (m *module) calledMembers(name string, parsed *ast.Program) []members {
 			if left, member, at := member(n.Callee); files[nameOf(left)] != "" && member != "" {
 				variable := nameOf(left)
 				if calls[variable] == nil {
-					calls[variable] = map[string][]engine.Pos{}
+					calls[variable] = map[string][]file.Idx{}
 				}
-				calls[variable][member] = append(calls[variable][member], r.pos(at))
+				calls[variable][member] = append(calls[variable][member], at)
 			}
 		case *ast.DotExpression, *ast.BracketExpression:
 			if left, member, _ := member(n); files[nameOf(left)] != "" && member != "" {
@@ -74,10 +76,10 @@ func (m *module) calledMembers(name string, parsed *ast.Program) []members {
 		if r.bound[variable] != 1 || r.changed[variable] || uses[variable] != 1 { // the declaration
 			continue
 		}
-		certain := members{variable, files[variable], map[string]engine.Pos{}}
+		certain := members{variable, files[variable], map[string]int{}}
 		for member, places := range calls[variable] {
 			if uses[variable+"."+member] == len(places) && !slices.Contains(objectMembers, member) {
-				certain.calls[member] = places[0]
+				certain.calls[member] = int(places[0]) - parsed.File.Base()
 			}
 		}
 		all = append(all, certain)
@@ -141,46 +143,72 @@ func exporting(assign *ast.AssignExpression) bool {
 
 // warn sets the warnings about members that the files do not export. It must be called after their top levels have run.
 func (r *run) warn() {
-	r.p.modules.Range(func(file, loaded any) bool {
-		for _, used := range loaded.(*module).members {
-			names, from, known := r.exported(file.(string), used.file)
-			if !known {
+	exports := map[string]map[string]bool{} // by file
+	for _, name := range slices.Sorted(maps.Keys(r.exports)) {
+		loaded, _ := r.p.modules.Load(name)
+		m, _ := loaded.(*module) // nil for the library
+		if m == nil || len(m.members) == 0 {
+			continue
+		}
+		places := m.places(name)
+		for _, used := range m.members {
+			target, err := r.p.resolve(name, used.file)
+			if err != nil {
 				continue
 			}
-			for _, member := range slices.Sorted(maps.Keys(used.calls)) {
-				if slices.Contains(names, member) {
-					continue
-				}
-				e := &engine.Error{Kind: engine.KindMissing, Pos: used.calls[member]}
-				e.Msg = fmt.Sprintf("%s.%s is not a function: %s exports no %[2]s", engine.Clip(used.variable, naming.Max), engine.Clip(member, naming.Max), from)
-				e.Hint = naming.Suggest(member, names, "it exports ")
-				r.p.warnings = append(r.p.warnings, e)
+			if _, known := exports[target]; !known {
+				exports[target] = r.allExports(target)
+			}
+			if names := exports[target]; names != nil {
+				r.p.warnings = append(r.p.warnings, used.missing(target, names, places, engine.MaxLookups-len(r.p.warnings))...)
 			}
 		}
-		return true
+	}
+	slices.SortFunc(r.p.warnings, func(a, b *engine.Error) int {
+		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
-	slices.SortFunc(r.p.warnings, func(a, b *engine.Error) int { return strings.Compare(sortKey(a), sortKey(b)) })
-	r.p.warnings = r.p.warnings[:min(len(r.p.warnings), engine.MaxLookups)]
 }
 
-func sortKey(e *engine.Error) string {
-	return fmt.Sprintf("%s:%9d:%9d", e.Pos.File, e.Pos.Line, e.Pos.Col)
-}
-
-// exported returns the names of all that a file exports which the file at from requires. known is false if it may export more.
-func (r *run) exported(from, required string) (names []string, file string, known bool) {
-	file, err := r.p.resolve(from, required)
-	if err != nil {
-		return nil, "", false
+// allExports returns the names of all that a file exports, or nil if it may export more.
+func (r *run) allExports(file string) map[string]bool {
+	var list []string
+	loaded, _ := r.p.modules.Load(file)
+	m, _ := loaded.(*module)
+	switch e, ran := r.exports[file]; {
+	case file == host.Library:
+		list = lib.Names()
+	case m != nil && ran && m.atOnce:
+		var known bool
+		if list, known = exportedNames(e.value); !known {
+			return nil
+		}
+	default:
+		return nil
 	}
+	names := map[string]bool{}
+	for _, name := range list {
+		names[name] = true
+	}
+	return names
+}
+
+// missing returns at most n warnings about members that are not among the names of what a file exports.
+func (m *members) missing(file string, names map[string]bool, places func(offset int) engine.Pos, n int) (all []*engine.Error) {
 	if file == host.Library {
-		return lib.Names(), "metascript", true
+		file = "metascript"
 	}
-	loaded, ok := r.p.modules.Load(file)
-	e, ran := r.exports[file]
-	if !ok || !ran || !loaded.(*module).atOnce {
-		return nil, "", false
+	var sorted []string
+	for _, member := range slices.Sorted(maps.Keys(m.calls)) {
+		if names[member] || len(all) >= n {
+			continue
+		}
+		if sorted == nil {
+			sorted = slices.Sorted(maps.Keys(names))
+		}
+		e := &engine.Error{Kind: engine.KindMissing, Pos: places(m.calls[member])}
+		e.Msg = fmt.Sprintf("%s.%s is not a function: %s exports no %[2]s", engine.Clip(m.variable, naming.Max), engine.Clip(member, naming.Max), file)
+		e.Hint = naming.Suggest(member, sorted, "it exports ")
+		all = append(all, e)
 	}
-	names, known = exportedNames(e.value)
-	return names, file, known
+	return all
 }

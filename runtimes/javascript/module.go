@@ -249,7 +249,7 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 	}
 	names := slices.DeleteFunc(declared(parsed.Body), func(id *ast.Identifier) bool { return m.from.adds(id.Name.String()) })
 	m.imported = m.imports(name, parsed)
-	m.members, m.atOnce = m.calledMembers(name, parsed), exportsAtOnce(parsed)
+	m.members, m.atOnce = calledMembers(parsed), exportsAtOnce(parsed)
 	m.outlines = outlines(parsed, names, m.places(name))
 	if err := m.check(name, parsed); err != nil {
 		return err

@@ -19,6 +19,7 @@ type outliner struct {
 	at     func(offset int) engine.Pos
 	base   int
 	scopes map[ast.Node]*scope // of functions
+	count  host.LookupCount
 }
 
 // A scope has what the names in a function mean, without its parameters. Blocks are not distinguished.

@@ -26,6 +26,7 @@ func FuzzCompile(f *testing.F) {
 		`{ sync(parent):: { [k]+: super[k] + $[k] for k in std.objectFields(parent) } + { assert self.metadata == super.metadata : self } }`,
 		`{ sync(parent):: std.substr(std.toString(parent), 1e300, -1) + std.sum([1e308, 1e308]) % [parent] }`, `{ sync():: std.foldl(std.trace, ['a', 'b'], 'c')[1e300] }`,
 		`{ [x]: y for x in [1] }`, `{ sync():: '%s %5.2f' % ['a', 1] }`, `local a = [a]; { sync():: a == a }`, `[[[[[[`, `{a+::1}`, `importstr 'x'`,
+		`{ sync(request):: local children = request.children, c = c; [children.a, 'b' in children, std.get(children, 'c'), function(children) children.d, c.e] }`,
 	} {
 		f.Add(text)
 	}

@@ -10,12 +10,10 @@ import (
 )
 
 // A reader finds the lookups in a function; see [engine.Lookup]. It follows parameters and local variables.
-type reader struct{ host.Lookups }
-
-// parts say which part of the request each name in a function is. A name that is another value has a part with the field unknown.
-type parts struct {
-	up    *parts
-	names map[ast.Identifier]host.Part
+type reader struct {
+	host.Lookups
+	names map[ast.Identifier]host.Part // what the parameters and local variables are that can be used now; a part is no request if its field is unknown
+	depth int
 }
 
 const unknown = "-"
@@ -24,8 +22,8 @@ const unknown = "-"
 const maxRead = 1000
 
 // lookups returns the lookups in a function.
-func lookups(f *ast.Function) []engine.Lookup {
-	in := &parts{nil, map[ast.Identifier]host.Part{}}
+func lookups(f *ast.Function, inProgram *host.LookupCount) []engine.Lookup {
+	r := &reader{Lookups: host.Lookups{InProgram: inProgram}, names: map[ast.Identifier]host.Part{}}
 	for _, param := range f.Parameters {
 		name := string(param.Name)
 		part, ok := host.Part{}.Of(name, name)
@@ -35,63 +33,80 @@ func lookups(f *ast.Function) []engine.Lookup {
 		case !ok:
 			part = host.Part{Field: unknown}
 		}
-		in.names[param.Name] = part
+		r.names[param.Name] = part
 	}
-	r := &reader{}
-	r.read(f.Body, in, 0)
+	r.read(f.Body)
 	return r.Sorted()
 }
 
 // read records the lookups in a node.
-func (r *reader) read(n ast.Node, in *parts, depth int) {
-	if depth++; depth > maxRead {
+func (r *reader) read(n ast.Node) {
+	if r.depth == maxRead {
 		return
 	}
+	r.depth++
+	defer func() { r.depth-- }()
 	switch n := n.(type) {
 	case *ast.Index:
-		r.index(n, in)
+		r.index(n)
 	case *ast.Apply:
-		r.apply(n, in)
+		r.apply(n)
 	case *ast.Function:
-		inner := &parts{in, map[ast.Identifier]host.Part{}}
 		for _, param := range n.Parameters {
-			inner.names[param.Name] = host.Part{Field: unknown}
+			defer r.bind(param.Name)()
 		}
-		in = inner
 	case *ast.Local:
-		in = in.with(n.Binds)
+		defer r.locals(n.Binds)()
 	case *ast.DesugaredObject:
-		in = in.with(n.Locals)
+		defer r.locals(n.Locals)()
 	}
-	children(n, func(child *ast.Node, _ string) { r.read(*child, in, depth) })
+	children(n, func(child *ast.Node, _ string) { r.read(*child) })
 }
 
-// with returns the parts in the scope of variables, which can also be used in each other.
-func (p *parts) with(binds ast.LocalBinds) *parts {
-	inner := &parts{p, map[ast.Identifier]host.Part{}}
-	for _, b := range binds {
-		inner.names[b.Variable] = host.Part{Field: unknown}
-	}
-	for _, b := range binds {
-		if part, ok := inner.of(b.Body, 0); ok {
-			part.Text = string(b.Variable)
-			inner.names[b.Variable] = part
+// bind makes a name that of an unknown value, until undo is called.
+func (r *reader) bind(name ast.Identifier) (undo func()) {
+	before, bound := r.names[name]
+	r.names[name] = host.Part{Field: unknown}
+	return func() {
+		if r.names[name] = before; !bound {
+			delete(r.names, name)
 		}
 	}
-	return inner
 }
 
-// of returns the part of the request that a node is.
-func (p *parts) of(n ast.Node, depth int) (host.Part, bool) {
+// locals sets what local variables are, which can also be used in each other, until undo is called.
+func (r *reader) locals(binds ast.LocalBinds) (undo func()) {
+	undos := make([]func(), len(binds))
+	for i, b := range binds {
+		undos[i] = r.bind(b.Variable)
+	}
+	for _, b := range binds {
+		if part, ok := r.part(b.Body, 0); ok {
+			part.Text = string(b.Variable)
+			r.names[b.Variable] = part
+		}
+	}
+	return func() {
+		for _, undo := range slices.Backward(undos) {
+			undo()
+		}
+	}
+}
+
+// maxParts is how many nodes that may be a part of the request are looked at, one in another.
+const maxParts = 20
+
+// part returns the part of the request that a node is.
+func (r *reader) part(n ast.Node, depth int) (host.Part, bool) {
 	if depth > maxParts {
 		return host.Part{}, false
 	}
 	switch n := n.(type) {
 	case *ast.Var:
-		part, ok := p.find(n.Id)
+		part, ok := r.names[n.Id]
 		return part, ok && part.Field != unknown
 	case *ast.Index:
-		of, ok := p.of(n.Target, depth+1)
+		of, ok := r.part(n.Target, depth+1)
 		if key, text := n.Index.(*ast.LiteralString); ok && text {
 			return of.Of(key.Value, of.Text+"."+key.Value)
 		}
@@ -99,55 +114,46 @@ func (p *parts) of(n ast.Node, depth int) (host.Part, bool) {
 	return host.Part{}, false
 }
 
-// find returns what a name is, if a parameter or a local variable of the function has it.
-func (p *parts) find(name ast.Identifier) (host.Part, bool) {
-	for ; p != nil; p = p.up {
-		if part, ok := p.names[name]; ok {
-			return part, true
-		}
-	}
-	return host.Part{}, false
-}
-
-// maxParts is how many nodes that may be a part of the request are looked at, one in another.
-const maxParts = 20
-
 // index records the lookup that an index is.
-func (r *reader) index(n *ast.Index, in *parts) {
+func (r *reader) index(n *ast.Index) {
 	key, ok := n.Index.(*ast.LiteralString)
-	if of, known := in.of(n.Target, 0); ok && known {
-		at := position(key.Loc())
-		if at.Line == 0 { // in children.Pod
-			at = position(n.Loc())
+	if of, known := r.part(n.Target, 0); ok && known {
+		loc := key.Loc()
+		if !inScript(loc) { // in children.Pod
+			loc = n.Loc()
 		}
-		r.Add(of, key.Value, at, of.Text+"['", "']")
+		r.Add(of, key.Value, at(loc), of.Text+"['", "']")
 	}
 }
 
 // apply records the lookup that a call of std.get or std.objectHas is. The operator in has become a call of std.objectHasAll.
-func (r *reader) apply(n *ast.Apply, in *parts) {
+func (r *reader) apply(n *ast.Apply) {
 	method, ok := n.Target.(*ast.Index)
 	if !ok || len(n.Arguments.Positional) < 2 {
 		return
 	}
-	of, known := in.of(n.Arguments.Positional[0].Expr, 0)
+	of, known := r.part(n.Arguments.Positional[0].Expr, 0)
 	key, text := n.Arguments.Positional[1].Expr.(*ast.LiteralString)
 	name, named := method.Index.(*ast.LiteralString)
 	library, isVar := method.Target.(*ast.Var)
 	if !known || !text || !named || !isVar || !slices.Contains([]string{"get", "objectHas", "objectHasAll"}, name.Value) {
 		return
 	}
-	if _, other := in.find(library.Id); other {
+	if _, other := r.names[library.Id]; other {
 		return
 	}
-	switch {
-	case library.Id == std:
-		r.Add(of, key.Value, position(key.Loc()), "'", "' in "+of.Text)
-	case library.Id == "std":
+	switch library.Id {
+	case std:
+		r.Add(of, key.Value, at(key.Loc()), "'", "' in "+of.Text)
+	case "std":
 		after := "')"
 		if len(n.Arguments.Positional)+len(n.Arguments.Named) > 2 {
 			after = "', …)"
 		}
-		r.Add(of, key.Value, position(key.Loc()), "std."+name.Value+"("+of.Text+", '", after)
+		r.Add(of, key.Value, at(key.Loc()), "std."+name.Value+"("+of.Text+", '", after)
 	}
+}
+
+func at(loc *ast.LocationRange) func() engine.Pos {
+	return func() engine.Pos { return position(loc) }
 }

@@ -49,14 +49,14 @@ func (p *program) outline() {
 	for _, b := range p.binds {
 		top.search(b.Body, scopes)
 	}
-	o, read := &outliner{}, map[*ast.Function][]engine.Lookup{}
+	o, read, count := &outliner{}, map[*ast.Function][]engine.Lookup{}, &host.LookupCount{}
 	for _, name := range p.Functions() {
 		f := p.functions[name]
 		if in := scopes[f.code]; in != nil {
 			f.outline = o.node(f.code.Body, in.within(f.code))
 		}
 		if _, known := read[f.code]; !known && f.code != nil {
-			read[f.code] = lookups(f.code)
+			read[f.code] = lookups(f.code, count)
 		}
 		f.lookups = read[f.code]
 		p.functions[name] = f

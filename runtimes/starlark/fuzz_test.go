@@ -15,6 +15,7 @@ func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
 		"def sync(parent, children):\n    return {\"a\": [x for x in children]}\n", "x = 1\nx += 2\nx[0] *= 3\n", "load('a', 'b')",
 		"f(*[1], **{})", "x.join(y)", "a.b.c = (lambda x, y=1: x % y)(2)", "if 1:\n  pass\nelif 2:\n  pass\n", "d[1], (a, b) = 1, (2, 3)", "[1][0] <<= 2",
+		"def sync(request):\n    c = request.children\n    return [c['a'], c.get('b'), 'c' in c, [c.d for c in c], (lambda c: c)(c)]\n",
 	} {
 		f.Add(text)
 	}

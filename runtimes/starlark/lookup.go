@@ -18,8 +18,8 @@ type reader struct {
 }
 
 // lookups returns the lookups in a function.
-func lookups(f *syntax.DefStmt) []engine.Lookup {
-	r := &reader{bound: map[string]int{}, parts: map[string]host.Part{}, set: map[string]syntax.Expr{}, whole: true}
+func lookups(f *syntax.DefStmt, inProgram *host.LookupCount) []engine.Lookup {
+	r := &reader{Lookups: host.Lookups{InProgram: inProgram}, bound: map[string]int{}, parts: map[string]host.Part{}, set: map[string]syntax.Expr{}, whole: true}
 	for _, param := range f.Params {
 		name, named := parameterName(param)
 		r.bound[name]++
@@ -169,7 +169,7 @@ func (r *reader) look(n syntax.Node) {
 			return
 		}
 		if part, ok := r.part(n.X, 0); ok {
-			r.Add(part, n.Name.Name, position(n.Name.NamePos), part.Text+`["`, `"]`)
+			r.Add(part, n.Name.Name, at(n.Name.NamePos), part.Text+`["`, `"]`)
 		}
 	case *syntax.CallExpr:
 		method, ok := n.Fn.(*syntax.DotExpr)
@@ -185,7 +185,7 @@ func (r *reader) look(n syntax.Node) {
 		part, ok := r.part(n.Y, 0)
 		key, text := literalText(n.X)
 		if start, _ := n.X.Span(); ok && text && (n.Op == syntax.IN || n.Op == syntax.NOT_IN) {
-			r.Add(part, key, position(start), `"`, `" `+n.Op.String()+" "+part.Text)
+			r.Add(part, key, at(start), `"`, `" `+n.Op.String()+" "+part.Text)
 		}
 	}
 }
@@ -195,6 +195,10 @@ func (r *reader) add(of, key syntax.Expr, before, after string) {
 	text, ok := literalText(key)
 	if part, known := r.part(of, 0); ok && known {
 		start, _ := key.Span()
-		r.Add(part, text, position(start), part.Text+before, after)
+		r.Add(part, text, at(start), part.Text+before, after)
 	}
+}
+
+func at(pos syntax.Position) func() engine.Pos {
+	return func() engine.Pos { return position(pos) }
 }

@@ -33,6 +33,7 @@ type loader struct {
 
 	outlines map[engine.Pos]*engine.Outline // of the functions at the top level of all loaded files, by position
 	lookups  map[engine.Pos][]engine.Lookup // of the same functions
+	count    host.LookupCount
 }
 
 // load compiles and runs file and the files that it loads, and returns the globals of file.

@@ -62,7 +62,7 @@ func (l *loader) outline(tree *syntax.File) {
 	for _, stmt := range tree.Stmts {
 		if f, ok := stmt.(*syntax.DefStmt); ok {
 			l.outlines[position(f.Def)] = o.function(f)
-			l.lookups[position(f.Def)] = lookups(f)
+			l.lookups[position(f.Def)] = lookups(f, &l.count)
 		}
 	}
 }

@@ -37,21 +37,34 @@ func (p Part) Of(key, text string) (Part, bool) {
 	return Part{}, false
 }
 
-// The limits of the texts in lookups. Hints are about short ones.
+// The limits of lookups: of their texts, since hints are about short ones, and of how many are found in a program, since their positions
+// are those of characters in lines, which may be long.
 const (
-	maxKey  = 200
-	maxText = 200
+	maxKey     = 200
+	maxText    = 200
+	maxLookups = 1000
 )
 
-// Lookups collects the lookups of one function.
-type Lookups struct{ all []engine.Lookup }
+// A LookupCount counts the lookups in a program.
+type LookupCount struct{ n int }
 
-// Add adds a lookup of a key in p, if that is one of the Groups.
-func (l *Lookups) Add(p Part, key string, at engine.Pos, before, after string) {
-	if !slices.Contains(Groups, p.Field) || len(l.all) >= engine.MaxLookups || len(key) > maxKey || len(before)+len(after) > maxText || at.Line == 0 {
-		return
+// Lookups collects the lookups of one function.
+type Lookups struct {
+	InProgram *LookupCount
+	all       []engine.Lookup
+}
+
+// Add adds a lookup of a key in p, if that is one of the Groups. at returns the position.
+func (l *Lookups) Add(p Part, key string, at func() engine.Pos, before, after string) {
+	switch {
+	case !slices.Contains(Groups, p.Field) || len(key) > maxKey || len(before)+len(after) > maxText:
+	case len(l.all) >= engine.MaxLookups || l.InProgram.n >= maxLookups:
+	default:
+		l.InProgram.n++
+		if pos := at(); pos.Line > 0 {
+			l.all = append(l.all, engine.Lookup{Field: p.Field, Key: key, Pos: pos, Before: before, After: after})
+		}
 	}
-	l.all = append(l.all, engine.Lookup{Field: p.Field, Key: key, Pos: at, Before: before, After: after})
 }
 
 // Sorted returns the lookups in the order of the text, each once: a compiler may have copied a part of the text.
