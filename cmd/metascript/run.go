@@ -116,7 +116,7 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 		return err
 	}
 	defer sandbox.Close()
-	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(cmd.Context(), calls[0].Controller, sandbox, calls[0].Sources, calls[0].Schemas), strays...))
+	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(calls[0].Controller, sandbox, calls[0].Schemas), strays...))
 	var all runResults
 	failed := 0
 	for i, call := range calls {
@@ -139,6 +139,9 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 			return err
 		}
 	}
+	// After the calls, since the error of a script that does not compile is complete only the first time.
+	checker := check.Checker{Schemas: calls[0].Schemas, Sandbox: sandbox, Sources: calls[0].Sources}
+	printWarnings(cmd.ErrOrStderr(), checker.ScriptWarnings(cmd.Context(), calls[0].Controller))
 	switch {
 	case failed > 0 && len(calls) == 1:
 		return errors.New(all.Results[0].Error)

@@ -194,6 +194,20 @@ metadata: {name: w}
 		[]string{"warning: c.yaml:7:3: CompositeController c: ", "resyncPeriodSecond", "timeout"})
 }
 
+func TestRunWarnsAboutKeysOfBranchesThatDidNotRun(t *testing.T) {
+	inFolder(t, strings.Replace(controllerFile, `          return {
+`, `          if parent.metadata.name == "other": return {"status": {"parts": len(children["parts"])}, "children": []}
+          return {
+`, 1)+parentFile)
+	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{
+		`warning: controller.yaml:15:88: CompositeController c: sync.star:3:82: in sync: children has no key "parts"
+        if parent.metadata.name == "other": return {"status": {"parts": len(children["parts"])}, "children": []}
+                                                                                     ^
+  hint: did you mean children["Part.example.com/v1"]?
+`,
+	})
+}
+
 func TestIsolationProcessStartsAWorker(t *testing.T) {
 	inFolder(t, strings.Replace(controllerFile, "spec:\n", "spec:\n  isolation: Process\n", 1)+parentFile)
 	got := metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml")

@@ -131,15 +131,21 @@ func Definitions(docs []manifest.Document) error {
 	return errors.New(strings.Join(all, "\n"))
 }
 
-// Warnings returns what a Checker would report about a controller, except for errors in its scripts. The command run prints them and
+// Warnings returns what a Checker would report about a controller, except for its scripts. The command run prints them and
 // continues, so that an author can try a draft that the API server would reject.
-func Warnings(ctx context.Context, doc manifest.Document, in *sandbox.Sandbox, sources manifest.Sources, known *schemas.Set) []string {
+func Warnings(doc manifest.Document, in *sandbox.Sandbox, known *schemas.Set) []string {
 	all := Refusals(doc, known)
 	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
-		all = append(all, sources.Explain(doc, errors.New(warning)).Error())
+		all = append(all, manifest.Sources{}.Explain(doc, errors.New(warning)).Error())
 	}
-	for _, warning := range offline.CheckScripts(ctx, doc.Object, in.Sandbox, sources.Sources, known) {
-		all = append(all, sources.Explain(doc, warning).Error())
+	return all
+}
+
+// ScriptWarnings returns the warnings that a Checker would report about the scripts of a controller.
+func (c *Checker) ScriptWarnings(ctx context.Context, doc manifest.Document) []string {
+	var all []string
+	for _, warning := range offline.CheckScripts(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources, c.Schemas) {
+		all = append(all, c.Sources.Explain(doc, warning).Error())
 	}
 	return all
 }

@@ -127,7 +127,7 @@ func TestWarningsNameTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Warnings(t.Context(), doc, inProcess(), manifest.Sources{}, known)
+	got := Warnings(doc, inProcess(), known)
 	for n, text := range got {
 		got[n], _, _ = strings.Cut(text, ": spec.generateSelector")
 	}
@@ -136,7 +136,7 @@ func TestWarningsNameTheFile(t *testing.T) {
 		t.Errorf("warnings of a controller that cannot be decoded (-want +got):\n%s", diff)
 	}
 	doc = parse(t, strings.Replace(composite, "Starlark,", "Starlark, limits: {memory: 1Gi},", 1))
-	if got = Warnings(t.Context(), doc, inProcess(), manifest.Sources{}, known); len(got) != 1 || !strings.HasPrefix(got[0], "a.yaml:8:49: CompositeController c: script.limits.memory is 1Gi") {
+	if got = Warnings(doc, inProcess(), known); len(got) != 1 || !strings.HasPrefix(got[0], "a.yaml:8:49: CompositeController c: script.limits.memory is 1Gi") {
 		t.Errorf("warnings about limits above the ceilings: %q", got)
 	}
 }
