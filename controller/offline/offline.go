@@ -2,7 +2,7 @@
 //
 //   - A [Sync] calls the sync or the finalize hook once, or only the customize hook.
 //   - [Load] makes the hooks of a controller object, without calling them.
-//   - [Check] compiles the scripts of a controller object; [Warnings] checks only the object.
+//   - [Check] compiles the scripts of a controller object; [Warnings] checks only the object, [CheckScripts] only the scripts.
 package offline
 
 import (
