@@ -38,10 +38,10 @@ func checkCommand() *cobra.Command {
 		Short:      "Check controllers, and other objects, without a cluster",
 		Long: `Check the objects in files without a cluster. A controller is validated as the API server would validate it, and its
 scripts are compiled. Other objects are validated too: unknown fields, missing fields, wrong types and other values that
-the API server would reject or drop. The command knows the kinds of Kubernetes ` + kinds.KubernetesSource().Kubernetes + `, and those of a
-CustomResourceDefinition in the files, or in a file crd.yaml beside that of a controller. An object of another kind is not
-checked. With --cluster the kinds of a cluster are known instead, with its CustomResourceDefinitions. The exit code is 1 if
-an object is not valid.
+the API server would reject or drop. The command knows the kinds of Kubernetes ` + kinds.KubernetesSource().Kubernetes + `, and those of
+CustomResourceDefinitions in the files, or in a file crd.yaml in the directory of a controller. An object of another kind is
+not checked. With --cluster, the command uses the kinds and CustomResourceDefinitions of a cluster instead. The exit code is 1
+if an object is not valid.
 
 With --output json or yaml, the output is an object with the field valid and the list objects. Each object has file,
 apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks and diagnostics, which has the
