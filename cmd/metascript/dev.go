@@ -45,9 +45,9 @@ func devCommand() *cobra.Command {
 		Short:      "Run the controllers in files against a cluster, and show what they change",
 		Long: `Run the controllers in files against a cluster, as the server would, and show what they change for each parent: a diff
 of what is created, changed and deleted, what the script prints, and where it fails. When you save the file of a controller
-or of a script, the new version is used. If it cannot be read or compiled, or if the API server would refuse it, the error
-is printed, and the previous version keeps running. Scripts in files are read from --scripts-dir, or else from the directory
-of the controller's file.
+or of a script, the new version is used. If this version cannot be read or compiled, or if the API server would refuse it,
+the error is printed, and the previous version keeps running. Scripts in files are read from --scripts-dir, or else from the
+directory of the controller's file.
 
 Parents and children are read from the cluster. The controller objects are read only from the files. They are not written
 to the cluster; the command prints the errors and warnings that would be in their status. CustomResourceDefinitions in the
@@ -59,12 +59,12 @@ it would store.
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
 of its Pod, in this order. It uses the current context of the file, or --context. It prints the context and the address
 first, and asks before it writes to a cluster that is not local, unless --context names the context, or --yes or --dry-run
-is set. If it cannot ask, because standard input is not a terminal, this is an error.
+is set. If standard input is not a terminal, the command cannot ask, and fails.
 ` + kubeconfig.LocalRule + `
 
 With --once the command ends when every parent was reconciled without a change, for example in CI. A dry run ends when
-every parent was reconciled. The exit code is 1 if a controller does not run, if a parent fails 3 times in a row, if it is
-changed in 20 reconciles in a row, or if something is not settled after --timeout.
+every parent was reconciled. The exit code is 1 if a controller does not run, if a parent fails 3 times in a row, if a parent
+is changed in 20 reconciles in a row, or if the command does not end within --timeout.
 
 Ctrl-C stops the command.`,
 		Example: `  metascript dev -f controller.yaml --dry-run
