@@ -33,14 +33,14 @@ func simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate DIR...",
 		Short: "Run controllers in a cluster that exists only in memory",
-		Long: `Run controllers in a cluster that exists only in memory, do steps in it, and show what the server does in each step, as
-"metascript dev" does in a real cluster. The command needs nothing but the files. If something is not as the steps expect, or
-a sync fails that no step expects to fail, or a controller does not run and no step expects that, it exits with 1.
+		Long: `Run controllers in a cluster that exists only in memory. Do the steps in a file, and show what the server does in each step, as
+"metascript dev" does in a real cluster. The command needs only the files. The exit code is 1 if something is not as the steps
+expect. A sync that fails, or a controller that does not run, is an error too, unless a step expects it.
 
 DIR contains controller.yaml, crd.yaml if the kinds are custom resources, and the steps in simulate.yaml, or in several files
-simulate/*.yaml, each of which begins with a new cluster. Without steps, the other objects in DIR are applied. DIR can also be a
-directory of such directories; those without steps are then left out. Scripts in files are read from --scripts-dir, or else from
-DIR.
+simulate/*.yaml. For each of these files there is a new cluster. Without steps, the other objects in DIR are applied. DIR can
+also be a directory of such directories. Then those without steps are ignored. Scripts in files are read from --scripts-dir, or
+else from DIR.
 
   ready:                                   # rules about when objects become ready; default: a second after they exist
   - {kind: Pod, name: web-1, never: true}  # or after: 5s, or status: {...}; with match: {...} only objects with these fields
@@ -63,7 +63,7 @@ DIR.
       syncErrors: [no such key]            # parts of the errors of syncs in this step
       error: must be at least 1            # a part of the error of the action
 
-The time is simulated too: it advances only while the server and the control plane wait, so that an hour takes a moment.`,
+The time is simulated too: it advances only while the server and the control plane wait. So "wait: 1h" does not take an hour.`,
 		Example: `  metascript simulate .
   metascript simulate examples/immortalcontainer
   metascript simulate examples`,
