@@ -23,7 +23,7 @@ func explainCommand() *cobra.Command {
 		Use:   "explain [REASON]",
 		Short: "Explain the reason of an event or a condition",
 		Long: `Explain the reason of an event, or the type or the reason of a condition, that the server writes: what it means, why it
-happens, and what to do. Without an argument, list all reasons. Upper and lower case are the same.
+happens, and what to do. Without an argument, list all reasons. REASON is not case-sensitive.
 
 With --output json or yaml, the output is a list of objects with the fields name, where, meaning, cause and remedy.`,
 		Example: `  metascript explain ScriptHeld
