@@ -48,10 +48,10 @@ func gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove finalizers of deleted controllers from the objects that still have them",
-		Long: `Remove the finalizers of CompositeControllers and DecoratorControllers that do not exist any more from all objects.
+		Long: `Remove from all objects the finalizers of CompositeControllers and DecoratorControllers that do not exist any more.
 
 The server removes them one minute after a controller is deleted. Use this command if a controller was deleted while no
-server ran: an object with the finalizer of a deleted controller is never deleted. Finalizers of existing controllers
+server ran: an object with the finalizer of a deleted controller cannot be deleted. Finalizers of existing controllers
 stay.
 
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
