@@ -66,21 +66,21 @@ what the controller needs, as YAML for kubectl apply -f -. A comment says why ea
 in spec.serviceAccount, or in --service-account for controllers that have none. If the files contain the
 CustomResourceDefinitions of the parents and children, the command needs no cluster.
 
-The last objects for each controller are what the server itself needs for it, if it is not permitted to do everything: a ClusterRole
-with the label ` + rbac.AggregateLabel + `: "true", to read what
-the controller watches, and a Role to act as the account. With --part only one of the two parts is printed.
+The last objects for each controller are for a server that is not permitted to do everything: a ClusterRole with the label
+` + rbac.AggregateLabel + `: "true", to read what the controller watches, and a Role to act as the
+account. With --part only one of the two parts is printed.
 
-With --namespace, the parents are only in these namespaces, and the account gets Roles there. Without it, it gets
-ClusterRoles. What is in one known namespace, such as a Secret of a webhook, always gets a Role.
+With --namespace, the parents are only in these namespaces, and the account gets Roles there. Without --namespace, the account
+gets ClusterRoles. For an object in one known namespace, such as a Secret of a webhook, it always gets a Role.
 
-What a customize hook asks for is known only when it is called. The command calls it with the objects of test cases, which
-are found as by "metascript test" beside the files of the controllers or in the directories of --cases, and with the
-parents of --parent. With --observe it runs the controllers for that time against a cluster, like
-"metascript dev --dry-run", and then prints what their hooks asked for. Ctrl-C ends this earlier.
+The objects that a customize hook selects are known only when the hook is called. The command calls it with the parents of
+--parent, and with those of test cases. The test cases are in the directories of the controllers, as for "metascript test", or
+in the directories of --cases. With --observe, the command runs the controllers for that time against a cluster, like
+"metascript dev --dry-run", and then prints what their hooks selected. Ctrl-C ends this earlier.
 
-With --check nothing is printed for kubectl: the command compares what is needed with what the cluster permits to the
-account. It prints what is missing and what is permitted but not needed, with the roles and bindings that grant it, and exits with 1 if
-there is a difference.
+With --check, the command prints no objects. It compares what is needed with what the cluster permits to the account. It prints
+what is missing, and what is permitted but not needed, with the roles and bindings that grant it. The exit code is 1 if there
+is a difference.
 
 With --output json or yaml, the output is a List with the objects, without comments. With --check it is an object with the
 field exact and the list accounts; each has serviceAccount, controllers, exact, missing (verb, group, resource, subresource,
