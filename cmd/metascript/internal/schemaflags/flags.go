@@ -22,7 +22,7 @@ type Flags struct {
 
 // Register adds the flags to a command.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.use, "cluster", false, "use the kinds and schemas of the current cluster, and not those of Kubernetes that are built in; --kubeconfig and --context set it too")
+	flags.BoolVar(&f.use, "cluster", false, "use the kinds and schemas of the current cluster, instead of the built-in ones of Kubernetes; --kubeconfig and --context imply --cluster")
 	f.cluster.Register(flags)
 }
 
