@@ -33,14 +33,14 @@ func initCommand() *cobra.Command {
 		Short:      "Write the files of a new controller",
 		Long: `Write the files of a new controller: a script that works, the controller object, a CustomResourceDefinition of the parent,
 a parent to try, test cases, the steps of a simulation, type definitions for editors, and a README. They are written below the
-directory NAME. If one of the files exists, this is an error, and nothing is written.
+directory NAME. If one of these files exists already, the command fails and writes nothing.
 
-A CompositeController makes children for each object of a kind of your own, the parent. This kind is NAME in the group
+A CompositeController makes children for each object of a new kind, the parent. This kind is NAME in the group
 example.com, unless --parent is set. A DecoratorController (--kind Decorator) makes children for each object of a kind that exists,
 if the object has an annotation.
 
 Write a kind as Kind.group/version, such as Deployment.apps/v1 or Service.v1. The group and the version of a kind of
-Kubernetes can be left out. What an object of any other kind contains is not guessed: add it to the script.`,
+Kubernetes can be left out. For other kinds, the script has only a name and labels: add the rest.`,
 		Example: `  metascript init webapp
   metascript init webapp --language JavaScript --children Deployment,Service --parent WebApp.acme.io/v1
   metascript init guard --kind Decorator --parent Namespace --children NetworkPolicy`,
@@ -70,7 +70,7 @@ Kubernetes can be left out. What an object of any other kind contains is not gue
 	flags.Var(&f.language, "language", "language of the script: "+f.language.Words())
 	flags.Var(&f.kind, "kind", "kind of the controller: "+f.kind.Words())
 	flags.Var(&f.parent, "parent", "kind of the parents")
-	flags.Var(&f.children, "children", "kinds of the children, separated by commas (default Deployment.apps/v1, of a Decorator ConfigMap.v1)")
+	flags.Var(&f.children, "children", "kinds of the children, separated by commas (default Deployment.apps/v1, for a Decorator ConfigMap.v1)")
 	flags.StringVar(&f.dir, "dir", "", "directory in which the files are written (default NAME)")
 	_ = cmd.RegisterFlagCompletionFunc("parent", cobra.FixedCompletions(scaffold.KindNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("children", completeKinds)

@@ -51,11 +51,11 @@ If there are several parents, each answer is a YAML document with the name of it
 to the parent that its ownerReferences name; other children are ignored.
 
 The kinds of Kubernetes are known. For a child of another kind, also pass the CustomResourceDefinition with -f, unless
-the files contain an object of this kind, or there is a file crd.yaml beside that of the controller. With the
-CustomResourceDefinition of the parent, its defaults are set. With --cluster the kinds of a cluster are known.
+the files contain an object of this kind, or the directory of the controller has a file crd.yaml. With the
+CustomResourceDefinition of the parent, its defaults are set. With --cluster, the command uses the kinds of a cluster.
 
 The objects in the files, the children and the status in the answer are validated. What the API server would reject or
-drop is printed as a warning to standard error; the exit code is 0 all the same. "metascript test" treats it as an error.
+drop is printed as a warning to standard error; the exit code is still 0. "metascript test" treats it as an error.
 
 With --output json or yaml, the output is an object with the list results. Each result has parent (apiVersion, kind,
 namespace and name), and answer, or error if the call failed, and warnings. The same errors and warnings are in diagnostics,

@@ -50,12 +50,13 @@ such directories. Scripts in files are read from --scripts-dir, or else from DIR
   contains: {...}              # instead of answer: a part of the expected answer
   error: missing key           # instead of answer: a text that the error must contain
 
-An answer contains every field that is in "contains"; other fields are ignored. Objects in lists are found by their kind and
-name, other items by their name or type, and other items are ignored. A field that is null must not exist.
+With "contains", other fields of the answer are ignored, and other items of its lists. The items of a list are compared with
+those of the same kind and name, or of the same name or type. A field that is null must not exist.
 
 The children and the status in an answer are validated too. A case fails if the API server would reject or drop a part of
-them, also if the answer is the expected one. For the objects in the case, this is printed as a warning, except that
-fields may be missing. So is what is probably a mistake in the answer, such as a name that contains None. The command knows the kinds of Kubernetes and those in crd.yaml; with --cluster, those of a cluster.
+them, also if the answer is the expected one. For the objects in the case this is only a warning, and fields may be missing.
+A probable mistake in the answer, such as a name that contains None, is a warning too. The command knows the kinds of
+Kubernetes and those in crd.yaml; with --cluster, those of a cluster.
 
 With --update, the answer of each case that differs is replaced. The text above it does not change. An error is never
 written: if the script does not load or the function fails, the case stays as it is, and the exit code is 1. To expect an

@@ -45,9 +45,9 @@ With -f, requests and answers have the types of the controllers in the files: th
 related objects. Then a misspelled field of a Pod or of the parent's status is an error in the editor. The types of a custom
 resource come from its CustomResourceDefinition. It can be in the files, or in crd.yaml beside that of the controller. The
 kinds of Kubernetes are known. With --cluster, all kinds of the cluster are known. Objects of other kinds are not checked,
-and the command says which.
+and the command prints a warning that names them.
 
-The kinds of related objects are those that the customize hook asks for with the parents of the test cases beside the
+The kinds of related objects are those that the customize hook selects for the parents of the test cases beside the
 files; see "metascript test". --related names others.
 
 DIR defaults to the current directory, and must exist. The command overwrites only files that it wrote itself. If another
