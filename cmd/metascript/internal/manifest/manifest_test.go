@@ -131,7 +131,7 @@ func TestScriptsAreFoundInConfigMapsAmongTheFiles(t *testing.T) {
 		t.Errorf("got %v, error %v", found, err)
 	}
 	for _, c := range [][]string{{"other", "scripts"}, {"default", "nosuch"}, {"default", "c"}} {
-		if _, err := sources.ConfigMaps(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "not among the files") {
+		if _, err := sources.ConfigMaps(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "not in the files") {
 			t.Errorf("%s: error %v", c, err)
 		}
 	}
