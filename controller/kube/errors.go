@@ -28,6 +28,12 @@ func Outdated(err error) bool { return apierrors.IsNotFound(err) || apierrors.Is
 // Refused reports whether err says that the API server does not accept the content of an object. field is the first field that it
 // names, such as spec.containers[0].image; "" if it names none.
 func Refused(err error) (field string, refused bool) {
+	if err == nil {
+		return "", false
+	}
+	if match := undeclaredField.FindStringSubmatch(err.Error()); match != nil { // an internal error in some versions
+		return strings.TrimPrefix(match[1], "."), true
+	}
 	var said apierrors.APIStatus
 	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) || !errors.As(err, &said) {
 		return "", false

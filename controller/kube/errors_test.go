@@ -54,9 +54,11 @@ func TestRefusedNamesField(t *testing.T) {
 		field   string
 		refused bool
 	}{
-		"invalid":               {fmt.Errorf("create Pod a: %w", invalid), "spec.containers[0].image", true},
-		"it names no field":     {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "", true},
-		"it cannot be decoded":  {apierrors.NewBadRequest("json: cannot unmarshal string"), "", true},
+		"invalid":              {fmt.Errorf("create Pod a: %w", invalid), "spec.containers[0].image", true},
+		"it names no field":    {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "", true},
+		"it cannot be decoded": {apierrors.NewBadRequest("json: cannot unmarshal string"), "", true},
+		"a field that server-side apply does not know": {undeclared(apierrors.NewInternalError(errors.New("failed to create typed patch object: .spec.imagee: field not declared in schema"))), "spec.imagee", true},
+
 		"a permission":          {apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no")), "", false},
 		"not of the API server": {errors.New("x"), "", false},
 		"none":                  {nil, "", false},

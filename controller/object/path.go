@@ -1,11 +1,14 @@
 package object
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// ParsePath returns the elements of a path such as spec.containers[0].image: keys (string) and indices (int). Keys may have dots,
+// ParsePath returns the elements of a path such as spec.containers[0].image: keys (string) and indices (int). An index may also be
+// [name="main"], as server-side apply names the items of a list. Keys may have dots,
 // so that in, the value to which the path belongs, decides where a key ends. The result ends before the first element that does not
 // exist in it; complete reports whether there is none.
 func ParsePath(path string, in any) (elements []any, complete bool) {
@@ -19,8 +22,8 @@ func ParsePath(path string, in any) (elements []any, complete bool) {
 			elements, in, path = append(elements, key), value[key], rest
 		case []any:
 			index, rest, closed := strings.Cut(strings.TrimPrefix(path, "["), "]")
-			i, err := strconv.Atoi(index)
-			if !closed || path[0] != '[' || err != nil || i < 0 || i >= len(value) {
+			i := itemAt(index, value)
+			if !closed || path[0] != '[' || i < 0 || i >= len(value) {
 				return elements, false
 			}
 			elements, in, path = append(elements, i), value[i], rest
@@ -29,6 +32,28 @@ func ParsePath(path string, in any) (elements []any, complete bool) {
 		}
 	}
 	return elements, true
+}
+
+// itemAt returns the index of an item of a list, which is given by its number, or by its fields, such as containerPort=80,protocol="TCP".
+// It is negative if there is none.
+func itemAt(index string, list []any) int {
+	if i, err := strconv.Atoi(index); err == nil {
+		return i
+	}
+	return slices.IndexFunc(list, func(item any) bool {
+		fields, _ := item.(map[string]any)
+		for pair := range strings.SplitSeq(index, ",") {
+			key, want, _ := strings.Cut(pair, "=")
+			got := fmt.Sprint(fields[key])
+			if text, is := fields[key].(string); is {
+				got = strconv.Quote(text)
+			}
+			if got != want {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // firstKey returns the longest key of m with which path begins, as key, .key, [key] or ["key"], and the rest of the path.

@@ -8,7 +8,7 @@ import (
 
 func TestParsePath(t *testing.T) {
 	in := map[string]any{
-		"spec":     map[string]any{"containers": []any{map[string]any{"image": "a"}}, "a": int64(1)},
+		"spec":     map[string]any{"containers": []any{map[string]any{"image": "a", "ports": []any{map[string]any{"port": int64(53), "protocol": "UDP"}, map[string]any{"port": int64(53), "protocol": "TCP"}}}}, "a": int64(1)},
 		"metadata": map[string]any{"labels": map[string]any{"app": "x", "app.kubernetes.io/name": "y", "app.kubernetes": "z"}},
 	}
 	for _, c := range []struct {
@@ -24,7 +24,10 @@ func TestParsePath(t *testing.T) {
 		{"metadata.labels[app.kubernetes.io/name]", []any{"metadata", "labels", "app.kubernetes.io/name"}, true},
 		{`metadata.labels["app.kubernetes.io/name"]`, []any{"metadata", "labels", "app.kubernetes.io/name"}, true},
 		{"spec.containers[1].image", []any{"spec", "containers"}, false},
-		{"spec.containers[0].ports", []any{"spec", "containers", 0}, false},
+		{`spec.containers[image="a"].ports[port=53,protocol="TCP"].port`, []any{"spec", "containers", 0, "ports", 1, "port"}, true},
+		{`spec.containers[image="b"].image`, []any{"spec", "containers"}, false},
+		{"spec.containers[]", []any{"spec", "containers"}, false},
+		{"spec.containers[0].args", []any{"spec", "containers", 0}, false},
 		{"spec.containers[-1]", []any{"spec", "containers"}, false},
 		{"spec.containers[name=a]", []any{"spec", "containers"}, false},
 		{"spec.containers[0", []any{"spec", "containers"}, false},
