@@ -271,8 +271,8 @@ func (l *loading) observe(ctx context.Context) {
 	if r := l.record.active.Load(); r != nil {
 		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.Snapshot = r.Snapshot()
-		l.result.Failing = l.record.failures.Update(l.result.Failing, time.Now())
-		l.result.NotStored = l.record.notStored.Update(l.result.NotStored, time.Now())
+		l.result.Failing = l.record.failures.Update(l.result.Failing, r.Current(), time.Now())
+		l.result.NotStored = l.record.notStored.Update(l.result.NotStored, r.Current(), time.Now())
 		l.warn(l.result.Snapshot.Warnings...)
 		l.result.AccessLimited, l.result.AccessErr = r.Binding().Access.Problem(ctx)
 		l.retryDenied(r)

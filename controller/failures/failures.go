@@ -130,15 +130,19 @@ const ReportInterval = time.Minute
 // A Report is the Summary that the status of a controller shows. It changes rarely, so that the status is not written for each
 // parent. The zero value shows that nothing is known.
 type Report struct {
+	version any // of the hooks
 	shown   Summary
 	changed time.Time
 }
 
-// Update returns what is to be shown when now is the current Summary.
-func (r *Report) Update(current Summary, now time.Time) Summary {
+// Update returns what is to be shown when now is the current Summary. The first Summary of another version of the hooks is shown at once.
+func (r *Report) Update(current Summary, version any, now time.Time) Summary {
+	if r.version != version {
+		*r = Report{version: version}
+	}
 	switch {
 	case !current.Known:
-		*r = Report{}
+		*r = Report{version: version}
 	case current != r.shown && now.Sub(r.changed) >= ReportInterval:
 		// It changes at once after it was unknown, or the same for some time.
 		if r.shown.Known {

@@ -68,21 +68,26 @@ func TestReportChangesAtMostOnceAMinute(t *testing.T) {
 	for _, step := range []struct {
 		after   time.Duration
 		current Summary
+		version int
 		want    int
 	}{
-		{0, Summary{}, 0},
-		{0, sum(3), 3}, // the first one
-		{time.Second, sum(4), 4},
-		{2 * time.Second, sum(5), 4},
-		{30 * time.Second, sum(0), 4},
-		{time.Minute, sum(0), 4},
-		{time.Minute + time.Second, sum(0), 0},
-		{2 * time.Minute, sum(2), 0},
-		{time.Hour, sum(1), 1}, // at once, after it was the same for long
-		{time.Hour + time.Second, Summary{}, 0},
-		{time.Hour + 2*time.Second, sum(7), 7},
+		{0, Summary{}, 0, 0},
+		{0, sum(3), 0, 3}, // the first one
+		{time.Second, sum(4), 0, 4},
+		{2 * time.Second, sum(5), 0, 4},
+		{30 * time.Second, sum(0), 0, 4},
+		{time.Minute, sum(0), 0, 4},
+		{time.Minute + time.Second, sum(0), 0, 0},
+		{2 * time.Minute, sum(2), 0, 0},
+		{time.Hour, sum(1), 0, 1}, // at once, after it was the same for long
+		{time.Hour + time.Second, Summary{}, 0, 0},
+		{time.Hour + 2*time.Second, sum(7), 0, 7},
+		{time.Hour + 3*time.Second, sum(5), 0, 5},
+		{time.Hour + 4*time.Second, sum(9), 0, 5},
+		{time.Hour + 5*time.Second, sum(9), 1, 9}, // of another version of the hooks
+		{time.Hour + 6*time.Second, sum(0), 2, 0},
 	} {
-		if got := r.Update(step.current, at.Add(step.after)); got.Failing != step.want || got.Known != step.current.Known {
+		if got := r.Update(step.current, step.version, at.Add(step.after)); got.Failing != step.want || got.Known != step.current.Known {
 			t.Errorf("after %s: got %+v, want %d", step.after, got, step.want)
 		}
 	}

@@ -161,7 +161,7 @@ func label(o *object.Object, expect Expect) error {
 	add(metadata, "annotations", expect.Annotations)
 	have := labelSet(add(metadata, "labels", expect.Labels))
 	if expect.Selector != nil && !expect.Selector.Matches(have) {
-		return within(fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognize it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector), "metadata", "labels")
+		return within(fmt.Errorf("its labels %q do not match the parent's selector %q: its parent would not recognize it; add the labels, or set generateSelector on the controller", have, expect.Selector), "metadata", "labels")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,14 +54,17 @@ func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Forbidden returns the first error in err by which the API server says that something is not permitted, or nil. An error
-// because a namespace is being deleted does not count.
+// lacksPermission matches the messages about a missing permission: those of authorizers, those about roles that grant more than the
+// account has, and those about owner references. The refusal of an admission plugin, such as an exceeded quota, has the same status code.
+var lacksPermission = regexp.MustCompile(`(?i)\bforbidden: (?:user "|cannot set (?:blockOwnerDeletion|an ownerRef))`)
+
+// Forbidden returns the first error in err by which the API server says that a permission is missing, or nil.
 func Forbidden(err error) error {
 	switch e := err.(type) {
 	case nil:
 		return nil
 	case apierrors.APIStatus:
-		if apierrors.IsForbidden(err) && !NamespaceTerminating(err) {
+		if apierrors.IsForbidden(err) && lacksPermission.MatchString(e.Status().Message) {
 			return err
 		}
 		return nil

@@ -15,7 +15,9 @@ import (
 )
 
 func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
-	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(`User "u" cannot create resource "configmaps" in API group ""`))
+	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("exceeded quota: few"))
+	owner := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"))
 	going := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("going"))
 	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for name, c := range map[string]struct {
@@ -27,6 +29,8 @@ func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
 		"itself":              {denied, denied},
 		"wrapped, and joined": {errors.Join(errors.New("x"), fmt.Errorf("create: %w", denied)), denied},
 		"after a conflict":    {errors.Join(apierrors.NewConflict(schema.GroupResource{}, "b", nil), denied), denied},
+		"an owner reference":  {owner, owner},
+		"an exceeded quota":   {fmt.Errorf("create: %w", quota), nil},
 		"deleted namespace":   {fmt.Errorf("create: %w", going), nil},
 	} {
 		if got := Forbidden(c.err); got != c.want {

@@ -50,7 +50,9 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		again = w.forgetDryRun(key, again)
 	}
 	w.scheduleNext(ctx, key, again, err)
-	w.r.states.noteSynced(key)
+	if c.version == w.r.Current() { // otherwise the parent is queued again
+		w.r.states.noteSynced(key)
+	}
 }
 
 // reconcileRecovering calls reconcile. It turns a panic into an error, and redacts the error.

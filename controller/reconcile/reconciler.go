@@ -173,11 +173,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if !r.waitForSync(ctx) {
 		return nil // ctx is done
 	}
-	expected := map[object.Ref]bool{}
-	for parent := range r.binding.ReconciledParents() {
-		expected[object.RefOf(parent)] = true
-	}
-	r.states.expect(expected)
+	r.expectAll()
 	r.handler.queueAll()
 	r.hasSynced.Store(true)
 	if !r.leading.Wait(ctx) {

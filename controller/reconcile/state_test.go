@@ -15,7 +15,7 @@ import (
 )
 
 func TestFirstAndLastDenialAreNotified(t *testing.T) {
-	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(`User "u" cannot create resource "configmaps" in API group ""`))
 	notified := 0
 	s := newStates(func() { notified++ })
 	a, b := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b")

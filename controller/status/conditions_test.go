@@ -201,7 +201,7 @@ func TestFinalizersHeldNamesParent(t *testing.T) {
 
 func TestPermittedHasErrorOfAPIServer(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("not today"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New(`User "u" cannot list resource "widgets"`))
 	for name, c := range map[string]struct {
 		of   reconcile.Snapshot
 		want []string
@@ -216,7 +216,7 @@ func TestPermittedHasErrorOfAPIServer(t *testing.T) {
 		if diff := cmp.Diff(c.want, differing(status)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if message := messageOf(t, status, v1alpha1.ConditionPermitted); !strings.Contains(message, "not today") {
+		if message := messageOf(t, status, v1alpha1.ConditionPermitted); !strings.Contains(message, "cannot list resource") {
 			t.Errorf("%s: the message is %q", name, message)
 		}
 	}
