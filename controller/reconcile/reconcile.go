@@ -15,6 +15,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
 	"metascript/controller/throttle"
@@ -50,7 +51,8 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		again = w.forgetDryRun(key, again)
 	}
 	w.scheduleNext(ctx, key, again, err)
-	if c.version == w.r.Current() { // otherwise the parent is queued again
+	// Another version is called for the parent next, and a reconcile that only waits, for a cache for example, says nothing.
+	if waits := observe.Unsettled(err) && w.r.queue.NumRequeues(key) < requeuesBeforeReport; c.version == w.r.Current() && !waits {
 		w.r.states.noteSynced(key)
 	}
 }

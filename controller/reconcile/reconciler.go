@@ -173,7 +173,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if !r.waitForSync(ctx) {
 		return nil // ctx is done
 	}
-	r.expectAll()
+	r.states.expect(r.binding.ReconciledParents())
 	r.handler.queueAll()
 	r.hasSynced.Store(true)
 	if !r.leading.Wait(ctx) {

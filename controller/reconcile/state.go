@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"sync"
 	"time"
 
@@ -345,10 +346,14 @@ func (s *states) incomplete(has func(object.Ref) bool) failures.Summary {
 }
 
 // expect records the parents that have to be synced before it is known whether parents fail.
-func (s *states) expect(parents map[object.Ref]bool) {
+func (s *states) expect(parents iter.Seq[*object.Object]) {
+	unsynced := map[object.Ref]bool{}
+	for parent := range parents {
+		unsynced[object.RefOf(parent)] = true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unsynced = parents
+	s.unsynced = unsynced
 }
 
 // noteSynced records that a reconcile of a parent has ended.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,7 +42,7 @@ func TestFailingParentsAreNotifiedOnceAllWereSynced(t *testing.T) {
 		if sum := s.failures(has); sum.Known {
 			t.Errorf("at first: %+v", sum)
 		}
-		s.expect(map[object.Ref]bool{a: true, b: true})
+		s.expect(slices.Values([]*object.Object{objecttest.Widget(func(o *object.Object) { o.SetName("a") }), objecttest.Widget(func(o *object.Object) { o.SetName("b") })}))
 		failed := errors.New("no")
 		s.countFailure(hidden, failed)
 		s.countFailure(a, failed)

@@ -16,17 +16,8 @@ func (r *Reconciler) Swap(v *call.Version) {
 	if r.leading.IsOpen() {
 		r.fallbacks.reportAll()
 	}
-	r.expectAll()
+	r.states.expect(r.binding.ReconciledParents())
 	r.requeueAll(queue.ScriptChanged)
-}
-
-// expectAll makes it unknown whether parents fail, until each of them was synced.
-func (r *Reconciler) expectAll() {
-	expected := map[object.Ref]bool{}
-	for parent := range r.binding.ReconciledParents() {
-		expected[object.RefOf(parent)] = true
-	}
-	r.states.expect(expected)
 }
 
 // requeueAll queues all parents because something else is called for a hook than before: what the hooks returned is dropped
