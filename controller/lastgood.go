@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,11 +84,14 @@ func (v *goodVersions) put(ctx context.Context, g *goodVersion) {
 	err := v.store.PutVersion(ctx, &g.Candidate)
 	switch {
 	case err == nil:
-		g.storedAt = time.Now()
+		g.storedAt, g.failed = time.Now(), nil
 	case errors.Is(err, store.ErrTooLarge) || apierrors.IsInvalid(err):
 		g.notStored = err
 	case ctx.Err() == nil:
-		g.triedAt = time.Now()
+		if apierrors.IsNotFound(err) {
+			err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
+		}
+		g.triedAt, g.failed = time.Now(), err
 		v.warnNotStored(g.ID(), err)
 	}
 }
@@ -96,9 +100,6 @@ func (v *goodVersions) put(ctx context.Context, g *goodVersion) {
 // controllers.
 func (v *goodVersions) warnNotStored(of spec.ID, err error) {
 	cause := string(apierrors.ReasonForError(err))
-	if apierrors.IsNotFound(err) {
-		err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
-	}
 	if v.warned.First(cause) {
 		v.Log.Warn("the last good versions of scripts are not stored for a restart; trying again", "namespace", v.Namespace, "controller", of.Name, "error", err)
 	}
@@ -150,10 +151,15 @@ func mayPass(err error) bool {
 	return throttle.Transient(err)
 }
 
-// notStored returns a warning if the last good version cannot be stored because of its content; nil otherwise.
+// notStored returns a warning if the last good version cannot be stored because of its content, or until somebody creates the namespace
+// or grants a permission; nil otherwise.
 func (v *goodVersions) notStored(m *managed) []string {
-	if g := m.lastKnownGood.Load(); g != nil && g.notStored != nil {
-		return []string{fmt.Sprintf("the version that runs is not stored, so that it is lost if the server restarts while its source is broken: %v", g.notStored)}
+	g := m.lastKnownGood.Load()
+	if g == nil {
+		return nil
+	}
+	if why := cmp.Or(g.notStored, g.failed); g.notStored != nil || apierrors.IsNotFound(why) || apierrors.IsForbidden(why) {
+		return []string{fmt.Sprintf("the version that runs is not stored, so that it is lost if the server restarts while its source is broken: %v", why)}
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ type goodVersion struct {
 	storedAt  time.Time // when it was last known to be stored; zero: it is not stored
 	triedAt   time.Time // when storing it last failed
 	notStored error     // why it can never be stored; nil if it may be possible
+	failed    error     // of the last try; nil if there was none, or if it succeeded
 }
 
 // A givenUpVersion is a version that was given up, and why.
