@@ -109,8 +109,10 @@ func runTypes(cmd *cobra.Command, f *typesFlags, dir string) error {
 // typesAdvice describes how to use the files in editors.
 var typesAdvice = []struct{ language, text string }{
 	{engine.JavaScript, `open the directory in an editor that knows TypeScript, and write above a function
-    /** @type {import("metascript").Sync} */`},
-	{engine.TypeScript, `import type {SyncRequest, SyncResponse} from "metascript"`},
+    /** @type {import("metascript").Sync} */
+    or DecoratorSync, for a DecoratorController`},
+	{engine.TypeScript, `import type {SyncRequest, SyncResponse} from "metascript"
+    or DecoratorSyncRequest and DecoratorSyncResponse; finalize has the same types as sync`},
 	{engine.Starlark, "starlark-lsp start --builtin-paths metascript-stubs"},
 	{engine.Jsonnet, "with -f, local kinds = import 'kinds.libsonnet'"},
 }

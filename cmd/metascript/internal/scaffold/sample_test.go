@@ -57,7 +57,7 @@ func TestSamplesAreValid(t *testing.T) {
 		for _, problem := range schemas.OfPart(known.Validate(examples{p}.Observed()[0].(map[string]any))) {
 			t.Errorf("%s that is ready: %s", kind.Name(), problem)
 		}
-		if child.About == "" || (child.Update == "Recreate") != (child.Why != "") || (child.Ready == nil) != (child.sample.Observed == nil) {
+		if child.About == "" || (child.Update == "InPlace") != (child.Why == "") || (child.Ready == nil) != (child.sample.Observed == nil) {
 			t.Errorf("%s: about, update, why, ready and observed do not fit: %+v", kind.Name(), child.sample)
 		}
 	}
