@@ -44,6 +44,9 @@ type sample struct {
 	Object   yaml.Node      `yaml:"object"`   // the fields besides apiVersion, kind and metadata
 }
 
+// updated reports whether the object is written again when the script returns something else.
+func (s *sample) updated() bool { return s.Update != "OnDelete" }
+
 // A readiness says how to find out whether an object is ready: a condition is True, or a field of its status is equal to another field.
 type readiness struct {
 	Condition string    `yaml:"condition"`

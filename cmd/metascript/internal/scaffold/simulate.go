@@ -31,7 +31,7 @@ func (p examples) ChildNames() []string {
 	return all
 }
 
-// ChildrenWith returns the children with the label of a version, each as a line of YAML.
+// ChildrenWith returns the children, each as a line of YAML: with the label of a version, if they are updated.
 func (p examples) ChildrenWith(version string) []string {
 	var all []string
 	for _, c := range p.Children {
@@ -39,13 +39,17 @@ func (p examples) ChildrenWith(version string) []string {
 		if c.Namespaced && p.childNamespace() != defaultNamespace {
 			namespace = ", namespace: " + p.childNamespace()
 		}
-		all = append(all, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s, labels: {app.kubernetes.io/version: %s}}}",
-			c.APIVersion, c.Kind.Kind, p.ChildName(), namespace, version))
+		labels := ""
+		if c.updated() {
+			labels = fmt.Sprintf(", labels: {app.kubernetes.io/version: %s}", version)
+		}
+		all = append(all, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s%s}}", c.APIVersion, c.Kind.Kind, p.ChildName(), namespace, labels))
 	}
 	return all
 }
 
-// ChildrenAt returns the children with the fields that depend on the version, for another version than that of the parent in the files.
+// ChildrenAt returns the children for another version than that of the parent in the files: with the fields that depend on it, if they are
+// updated.
 func (p examples) ChildrenAt(version string) ([]any, error) {
 	before, err := p.scope(p.ChildName())
 	if err != nil {
@@ -69,7 +73,10 @@ func (p examples) ChildrenAt(version string) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		child, _ := changed(old, current).(map[string]any) // its label changes
+		child := map[string]any{"metadata": map[string]any{}}
+		if c.updated() {
+			child = changed(old, current).(map[string]any) // its label changes
+		}
 		child["apiVersion"], child["kind"] = c.APIVersion, c.Kind.Kind
 		metadata := child["metadata"].(map[string]any)
 		metadata["name"] = p.ChildName()
