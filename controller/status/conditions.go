@@ -223,6 +223,9 @@ func ready(d *spec.Declaration, r *Result) metav1.Condition {
 
 // notReady is the condition Ready of an object that cannot run as it is written because of err.
 func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
+	if spec.LacksStatus(err) { // its own text is that of Metacontroller
+		err = fmt.Errorf("%w: add subresources: {status: {}} to the version in the CustomResourceDefinition", err)
+	}
 	switch {
 	case r.Active == nil:
 		return condition(metav1.ConditionFalse, notReadyReason(d, r), err.Error())
