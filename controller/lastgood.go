@@ -16,7 +16,6 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
-	"metascript/controller/spec"
 	"metascript/controller/store"
 	"metascript/controller/throttle"
 )
@@ -92,16 +91,9 @@ func (v *goodVersions) put(ctx context.Context, g *goodVersion) {
 			err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
 		}
 		g.triedAt, g.failed = time.Now(), err
-		v.warnNotStored(g.ID(), err)
-	}
-}
-
-// warnNotStored logs that good versions cannot be stored, once for each cause: the cause is most often the same for all
-// controllers.
-func (v *goodVersions) warnNotStored(of spec.ID, err error) {
-	cause := string(apierrors.ReasonForError(err))
-	if v.warned.First(cause) {
-		v.Log.Warn("the last good versions of scripts are not stored for a restart; trying again", "namespace", v.Namespace, "controller", of.Name, "error", err)
+		if cause := string(apierrors.ReasonForError(err)); v.warned.First(cause) { // which is most often the same for all controllers
+			v.Log.Warn("the last good versions of scripts are not stored for a restart; trying again", "namespace", v.Namespace, "controller", g.ID().Name, "error", err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package children
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ func (w *Writer) reportWarnings(ctx context.Context, parent, child *object.Objec
 		}
 		text = fmt.Sprintf("the API server warns about %s: %s", object.Describe(child), text)
 		if len(unknown) > 0 && w.Memory.unknown[ref].path == "" {
-			w.Memory.unknown[ref] = unknownField{field, text}
+			at := w.response.ChildField(child, hook.Field{Path: field, Key: true})
+			w.Memory.unknown[ref] = unknownField{field, w.response.Locate(at, errors.New(text)).Error()}
 		}
 		w.reportOnce(ctx, parent, child, "APIWarning", field, text)
 	}
@@ -37,7 +39,7 @@ func (w *Writer) reportWarnings(ctx context.Context, parent, child *object.Objec
 // An unknownField is a field that the API server does not know, and does not store.
 type unknownField struct {
 	path string // such as spec.containers[0].imagee
-	text string // what the API server said about it
+	text string // what the API server said about it, after the place in the script
 }
 
 // hasField reports whether an object has a field.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -199,9 +200,9 @@ func (w *statusWriter) noteStored(stored, written *object.Object, response *hook
 	// The hook did not return observedGeneration. Metacontroller adds it too, so that many schemas lack it.
 	lost = slices.DeleteFunc(lost, func(field string) bool { return field == "status.observedGeneration" })
 	if slices.ContainsFunc(lost, func(field string) bool { return !slices.Contains(w.state.unstored.reported, field) }) {
-		w.state.unstored.reported, w.state.unstored.text = lost, w.notStoredMessage(stored, lost)
-		at := response.StatusField(hook.Field{Path: lost[0], Key: true})
-		w.events.Warning(stored, "StatusNotStored", "%v", response.Problem(at, w.state.unstored.text, ""))
+		text, at := w.notStoredMessage(stored, lost), response.StatusField(hook.Field{Path: lost[0], Key: true})
+		w.state.unstored.reported, w.state.unstored.text = lost, response.Locate(at, errors.New(text)).Error()
+		w.events.Warning(stored, "StatusNotStored", "%v", response.Problem(at, text, ""))
 	}
 }
 
