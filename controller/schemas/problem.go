@@ -113,6 +113,9 @@ func problemOf(err *field.Error, object map[string]any) (Problem, bool) {
 		p.Cause, p.Text = Unsupported, unsupported(err)
 	case field.ErrorTypeDuplicate:
 		p.Text = encode(err.BadValue) + " is used twice"
+		if _, isText := err.BadValue.(string); !isText { // a port of a Service
+			p.Text = "another port has the same number and protocol"
+		}
 	case field.ErrorTypeNotFound: // only of mounts
 		p.Cause, p.Text = Missing, fmt.Sprintf("there is no volume %s", encode(err.BadValue))
 	case field.ErrorTypeTypeInvalid:

@@ -1,6 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -22,7 +28,7 @@ func podTemplate(path *field.Path, template values) field.ErrorList {
 func podSpec(path *field.Path, spec values) field.ErrorList {
 	volumes, names := map[string]bool{}, map[string]bool{}
 	errs := spec.each(path, "volumes", func(path *field.Path, volume values) field.ErrorList {
-		return uniqueLabel(path.Child("name"), volume.text("name"), volumes)
+		return append(uniqueLabel(path.Child("name"), volume.text("name"), volumes), oneOf(path, volume, volumeTypes, "may not specify more than 1 volume type")...)
 	})
 	if containers, _ := spec["containers"].([]any); len(containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), ""))
@@ -33,10 +39,64 @@ func podSpec(path *field.Path, spec values) field.ErrorList {
 			return append(errs, containerRule(path, container, volumes)...)
 		})...)
 	}
+	errs = append(errs, hostPorts(path, spec)...)
+	if servers, _ := spec.below("dnsConfig")["nameservers"].([]any); spec.text("dnsPolicy") == "None" && len(servers) == 0 {
+		errs = append(errs, noNameservers(path, spec))
+	}
 	for name := range spec.below("nodeSelector") {
 		errs = append(errs, metav1validation.ValidateLabels(map[string]string{name: spec.below("nodeSelector").text(name)}, path.Child("nodeSelector"))...)
 	}
 	return append(errs, notNegative(path, spec, "terminationGracePeriodSeconds")...)
+}
+
+// volumeTypes are the fields of a volume of which it has one, in the order in which the API server checks them.
+var volumeTypes = []string{
+	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
+	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "configMap", "azureFile", "vsphereVolume",
+	"photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "ephemeral", "csi", "image",
+}
+
+// oneOf returns an error for each of these fields that an object has besides the first.
+func oneOf(path *field.Path, o values, names []string, text string) field.ErrorList {
+	var errs field.ErrorList
+	found := false
+	for _, name := range names {
+		if o[name] == nil {
+			continue
+		}
+		if found {
+			errs = append(errs, field.Forbidden(path.Child(name), text))
+		}
+		found = true
+	}
+	return errs
+}
+
+// hostPorts returns an error for each port of the node that another container has too.
+func hostPorts(path *field.Path, spec values) field.ErrorList {
+	used := map[string]bool{}
+	return spec.each(path, "containers", func(path *field.Path, container values) field.ErrorList {
+		return container.each(path, "ports", func(path *field.Path, port values) field.ErrorList {
+			n, _ := port["hostPort"].(int64)
+			if n == 0 {
+				return nil
+			}
+			key := fmt.Sprintf("%s/%s/%d", cmp.Or(port.text("protocol"), "TCP"), port.text("hostIP"), n)
+			if used[key] {
+				return field.ErrorList{field.Duplicate(path.Child("hostPort"), key)}
+			}
+			used[key] = true
+			return nil
+		})
+	})
+}
+
+// noNameservers is the error of a Pod that has a DNS configuration of its own without a server.
+func noNameservers(path *field.Path, spec values) *field.Error {
+	if spec.below("dnsConfig") == nil {
+		return field.Required(path.Child("dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None")
+	}
+	return field.Required(path.Child("dnsConfig", "nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
 }
 
 // uniqueLabel returns an error if a name is not a DNS label, or is in names already, to which it adds it.
@@ -70,23 +130,80 @@ func containerRule(path *field.Path, container values, volumes map[string]bool) 
 		}
 		return errs
 	})...)
+	errs = append(errs, container.each(path, "env", envRule)...)
+	mounted := map[string]bool{}
 	errs = append(errs, container.each(path, "volumeMounts", func(path *field.Path, mount values) field.ErrorList {
 		var errs field.ErrorList
 		if name := mount.text("name"); name != "" && !volumes[name] {
 			errs = append(errs, field.NotFound(path.Child("name"), name))
 		}
-		if mount.text("mountPath") == "" {
+		at := mount.text("mountPath")
+		if at == "" {
 			errs = append(errs, field.Required(path.Child("mountPath"), ""))
 		}
+		if mounted[at] {
+			errs = append(errs, field.Invalid(path.Child("mountPath"), at, "must be unique"))
+		}
+		mounted[at] = true
 		return errs
 	})...)
-	return append(errs, container.each(path, "env", func(path *field.Path, env values) field.ErrorList {
-		name := env.text("name")
-		if name == "" {
-			return field.ErrorList{field.Required(path.Child("name"), "")}
+	errs = append(errs, resources(path.Child("resources"), container.below("resources"))...)
+	for _, name := range []string{"postStart", "preStop"} {
+		errs = append(errs, handler(path.Child("lifecycle"), container.below("lifecycle"), name, "exec", "httpGet", "tcpSocket", "sleep")...)
+	}
+	for _, name := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		errs = append(errs, handler(path, container, name, "exec", "httpGet", "tcpSocket", "grpc")...)
+	}
+	return errs
+}
+
+// envRule is the rule for a variable of the environment.
+func envRule(path *field.Path, env values) field.ErrorList {
+	name := env.text("name")
+	if name == "" {
+		return field.ErrorList{field.Required(path.Child("name"), "")}
+	}
+	errs := invalid(path.Child("name"), name, utilvalidation.IsRelaxedEnvVarName(name))
+	if env.below("valueFrom") != nil && env.text("value") != "" {
+		errs = append(errs, field.Invalid(path.Child("valueFrom"), "", "may not be specified when `value` is not empty"))
+	}
+	return errs
+}
+
+// handler returns an error if a probe, or a hook of the lifecycle, does not have exactly one handler.
+func handler(path *field.Path, in values, name string, handlers ...string) field.ErrorList {
+	of := in.below(name)
+	if of == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(handlers, func(handler string) bool { return of[handler] != nil }) {
+		return field.ErrorList{field.Required(path.Child(name), "must specify a handler type")}
+	}
+	return oneOf(path.Child(name), of, handlers, "may not specify more than 1 handler type")
+}
+
+// resources returns an error for each request that is above its limit.
+func resources(path *field.Path, of values) field.ErrorList {
+	var errs field.ErrorList
+	requests, limits := of.below("requests"), of.below("limits")
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		request, ok := quantity(requests[name])
+		limit, limited := quantity(limits[name])
+		if ok && limited && request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(path.Child("requests"), request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
-		return invalid(path.Child("name"), name, utilvalidation.IsRelaxedEnvVarName(name))
-	})...)
+	}
+	return errs
+}
+
+// quantity reads a quantity, which may be a number.
+func quantity(v any) (resource.Quantity, bool) {
+	switch v.(type) {
+	case string, int64, float64:
+		q, err := resource.ParseQuantity(fmt.Sprint(v))
+		return q, err == nil
+	}
+	return resource.Quantity{}, false
 }
 
 // portName is the rule for the name of a port of a container, which may have none.
@@ -108,32 +225,4 @@ func portNumber(path *field.Path, port any) field.ErrorList {
 		return invalid(path, n, utilvalidation.IsValidPortNum(int(n)))
 	}
 	return nil
-}
-
-// service is the rule for Services.
-func service(path *field.Path, _, spec values) field.ErrorList {
-	errs := metav1validation.ValidateLabels(textsOf(spec.below("selector")), path.Child("selector"))
-	ports, _ := spec["ports"].([]any)
-	kind := spec.text("type")
-	if len(ports) == 0 && kind != "ExternalName" && spec.text("clusterIP") != "None" {
-		errs = append(errs, field.Required(path.Child("ports"), ""))
-	}
-	if kind == "ExternalName" && spec.text("externalName") == "" {
-		errs = append(errs, field.Required(path.Child("externalName"), ""))
-	}
-	names := map[string]bool{}
-	return append(errs, spec.each(path, "ports", func(path *field.Path, port values) field.ErrorList {
-		var errs field.ErrorList
-		if port.text("name") != "" || len(ports) > 1 {
-			errs = append(errs, uniqueLabel(path.Child("name"), port.text("name"), names)...)
-		}
-		errs = append(errs, portNumber(path.Child("port"), port["port"])...)
-		switch target := port["targetPort"].(type) {
-		case int64:
-			errs = append(errs, portNumber(path.Child("targetPort"), target)...)
-		case string:
-			errs = append(errs, invalid(path.Child("targetPort"), target, utilvalidation.IsValidPortName(target))...)
-		}
-		return errs
-	})...)
 }

@@ -97,12 +97,20 @@ var byKind = map[string]rule{
 	"v1 Secret":                dataKeys,
 	"v1 PersistentVolumeClaim": claim,
 	"v1 ReplicationController": workload,
-	"apps/v1 Deployment":       workload,
+	"apps/v1 Deployment":       deployment,
 	"apps/v1 ReplicaSet":       workload,
-	"apps/v1 DaemonSet":        workload,
+	"apps/v1 DaemonSet":        daemonSet,
 	"apps/v1 StatefulSet":      workload,
-	"batch/v1 Job":             func(path *field.Path, _, spec values) field.ErrorList { return job(path, spec) },
-	"batch/v1 CronJob":         cronJob,
+	"batch/v1 Job": func(path *field.Path, o, spec values) field.ErrorList {
+		return append(ownSelector(path, o, spec), job(path, spec)...)
+	},
+	"batch/v1 CronJob":                                cronJob,
+	"policy/v1 PodDisruptionBudget":                   disruptionBudget,
+	"autoscaling/v1 HorizontalPodAutoscaler":          autoscaler,
+	"autoscaling/v2 HorizontalPodAutoscaler":          autoscaler,
+	"networking.k8s.io/v1 Ingress":                    ingress,
+	"rbac.authorization.k8s.io/v1 RoleBinding":        roleBinding,
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": roleBinding,
 }
 
 // Validate returns what is wrong with an object of one of Kubernetes' kinds. It does not check what a schema says, such as the types
@@ -152,6 +160,22 @@ func selector(path *field.Path, o, spec values) field.ErrorList {
 	return append(errs, field.Invalid(path.Child("template", "metadata", "labels"), have, "`selector` does not match template `labels`"))
 }
 
+// jobLabel is the label of the Pods of a Job by which the Job selects them.
+const jobLabel = "batch.kubernetes.io/controller-uid"
+
+// ownSelector is the rule that a Job has a selector of its own only if it says so. The API server adds its label to the selector.
+func ownSelector(path *field.Path, o, spec values) field.ErrorList {
+	selector := runtime.DeepCopyJSON(spec.below("selector"))
+	own, _ := selector["matchLabels"].(map[string]any)
+	if selector == nil || spec["manualSelector"] == true || own[jobLabel] != nil || own["controller-uid"] != nil {
+		return nil
+	}
+	if uid := o.below("metadata").text("uid"); uid != "" && own != nil {
+		own[jobLabel] = uid
+	}
+	return field.ErrorList{field.Invalid(path.Child("selector"), selector, "`selector` not auto-generated")}
+}
+
 // job is the rule of Jobs, and of the template of a CronJob.
 func job(path *field.Path, spec values) field.ErrorList {
 	var errs field.ErrorList
@@ -171,7 +195,14 @@ func job(path *field.Path, spec values) field.ErrorList {
 }
 
 func cronJob(path *field.Path, _, spec values) field.ErrorList {
-	errs := job(path.Child("jobTemplate", "spec"), spec.below("jobTemplate").below("spec"))
+	template := spec.below("jobTemplate").below("spec")
+	errs := job(path.Child("jobTemplate", "spec"), template)
+	if selector := template.below("selector"); selector != nil {
+		errs = append(errs, field.Invalid(path.Child("jobTemplate", "spec", "selector"), selector, "`selector` will be auto-generated"))
+	}
+	if template["manualSelector"] == true {
+		errs = append(errs, field.NotSupported(path.Child("jobTemplate", "spec", "manualSelector"), true, []string{"nil", "false"}))
+	}
 	if schedule := spec.text("schedule"); schedule != "" {
 		if err := checkSchedule(schedule); err != nil {
 			errs = append(errs, field.Invalid(path.Child("schedule"), schedule, err.Error()))
