@@ -35,6 +35,7 @@ const (
 	Missing     Cause = "Missing"     // a required field is not there
 	WrongType   Cause = "WrongType"   // such as a string in place of an integer
 	Unsupported Cause = "Unsupported" // none of the values of an enumeration
+	Label       Cause = "Label"       // a label, or one in a selector, that is not valid
 	Invalid     Cause = "Invalid"     // any other
 )
 
@@ -48,7 +49,7 @@ func (p Problem) String() string {
 
 // Hint returns the text without the hint at its end, and the hint, which may be empty.
 func (p Problem) Hint() (text, hint string) {
-	for _, separator := range []string{"; did you mean ", ": leave out ", ": put it "} {
+	for _, separator := range []string{"; did you mean ", ": leave out ", ": put it ", ": write ", ": make text "} {
 		if before, after, found := strings.Cut(p.Text, separator); found {
 			return before, strings.TrimLeft(separator, ";: ") + after
 		}
@@ -90,9 +91,12 @@ var meantName = regexp.MustCompile(`^unknown field; did you mean "([^"]*)"\?$`)
 
 // below reports whether p is about the same field as other, or about a field in it.
 func (p Problem) below(other Problem) bool {
-	rest, found := strings.CutPrefix(p.Path, other.Path)
-	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	rest, found := strings.CutPrefix(dotted.Replace(p.Path), dotted.Replace(other.Path))
+	return found && (rest == "" || rest[0] == '.')
 }
+
+// dotted writes a path with dots alone: a key of a map is in brackets in some errors.
+var dotted = strings.NewReplacer("[", ".", "]", "")
 
 // problemOf returns the Problem of an error, which is about a field of object. It returns false if another error says the same
 // better.
@@ -103,11 +107,17 @@ func problemOf(err *field.Error, object map[string]any) (Problem, bool) {
 	}
 	switch err.Type {
 	case field.ErrorTypeForbidden:
-		p.Cause, p.Text = Unknown, err.Detail
+		p.Text = err.Detail
+		if strings.HasPrefix(err.Detail, "unknown field") {
+			p.Cause = Unknown
+		}
 	case field.ErrorTypeRequired:
 		p.Cause, p.Text = Missing, "missing, but required"
 		if err.Detail != "" {
 			p.Text += ": " + err.Detail
+		}
+		if value, found := valueAt(object, p.Path); found && strings.HasPrefix(err.Detail, "valid values: ") {
+			p.Cause, p.Text = Unsupported, encode(value)+" is not supported here: "+err.Detail
 		}
 	case field.ErrorTypeNotSupported:
 		p.Cause, p.Text = Unsupported, unsupported(err)
@@ -128,8 +138,11 @@ func problemOf(err *field.Error, object map[string]any) (Problem, bool) {
 			return p, false
 		}
 		p.Text = invalid(err)
+		if path, found := labelPath(err, object); found {
+			p.Path, p.Cause = path, Label
+		}
 		if strings.HasPrefix(err.Detail, "`selector` does not match") {
-			p.Cause, p.Text = Missing, "the labels do not match spec.selector" // of a part of an object they may be missing
+			p.Cause, p.Text = Missing, noMatch // of a part of an object they may be missing
 		}
 		if strings.Contains(err.Detail, "cannot unmarshal") {
 			p.Cause = WrongType
@@ -137,6 +150,9 @@ func problemOf(err *field.Error, object map[string]any) (Problem, bool) {
 	}
 	return p, true
 }
+
+// noMatch is the text about the labels of a template that a selector does not match.
+const noMatch = "the labels do not match spec.selector"
 
 // metadataField matches the error about a field of metadata that has another type.
 var metadataField = regexp.MustCompile(`cannot unmarshal .* into Go struct field ObjectMeta\.(\w+)`)

@@ -186,7 +186,7 @@ func (k *Kind) Validate(object map[string]any) []Problem {
 			found = append(found, p)
 		}
 	}
-	return withoutMisspelled(found)
+	return withoutMisspelled(explained(found, object))
 }
 
 // Default returns the object as an API server would store it: with the defaults in its schema, and without unknown fields. Many

@@ -227,7 +227,32 @@ func TestProblems(t *testing.T) {
  | ....^`,
 		}},
 		{"labels", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: 1}}}`, []string{`metadata.labels[a]: want a string, got 1: put it in quotes`}},
-		{"a label that is not valid", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a b: c}}}`, []string{`metadata.labels: "a b" is not valid: a key must have only letters, digits, '-', '_' and '.', and begin and end with a letter or a digit; did you mean "a-b"?`}},
+		{"a Service with the selector of a Deployment", `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80, targetPort: "8080"}], selector: {matchLabels: {a.b/c: d}}}}`, []string{
+			`spec.ports[0].targetPort: "8080" is not valid: must contain at least one letter (a-z): leave out the quotes`,
+			`spec.selector.matchLabels: a Service's selector has no matchLabels: write the labels directly`,
+		}},
+		{"an object in a ConfigMap", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {b: c}}}`, []string{
+			`data.a: want a string, got an object: make text of it, for example with json.encode, JSON.stringify or std.manifestJson`,
+		}},
+		{"a template without metadata", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {labels: {a: b}, spec: {containers: [{name: a, image: b}]}}}}`, []string{
+			`spec.template.labels: unknown field: write metadata: {labels: …}`,
+		}},
+		{"a template without labels", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {spec: {containers: [{name: a, image: b}]}}}}`, []string{
+			`spec.template.metadata.labels: the labels do not match spec.selector: write metadata: {labels: …}`,
+		}},
+		{"a template without spec", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, containers: [{name: a, image: b}]}}}`, []string{
+			`spec.template.containers: unknown field: put it into template.spec`,
+		}},
+		{"a policy of Pods that Jobs do not have", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: {restartPolicy: Always, containers: [{name: a, image: b}]}}}}`, []string{
+			`spec.template.spec.restartPolicy: "Always" is not supported here: valid values: "OnFailure", "Never"`,
+		}},
+		{"an Ingress as it was", `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {defaultBackend: {service: {name: a, port: {number: 80}}}, rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {serviceName: a, servicePort: 80}}]}}]}}`, []string{
+			`spec.rules[0].http.paths[0].backend.serviceName: unknown field: write service: {name: …, port: {number: …}}`,
+		}},
+		{"the label of a template", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b, c: d e}}, spec: {containers: [{name: a, image: b}]}}}}`, []string{
+			`spec.template.metadata.labels[c]: "d e" is not valid: a label value must have only letters, digits, '-', '_' and '.', and begin and end with a letter or a digit; did you mean "d-e"?`,
+		}},
+		{"a label that is not valid", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a b: c}}}`, []string{`metadata.labels[a b]: "a b" is not valid: a key must have only letters, digits, '-', '_' and '.', and begin and end with a letter or a digit; did you mean "a-b"?`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			obj := object(t, test.object)

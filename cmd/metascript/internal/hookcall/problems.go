@@ -40,6 +40,7 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 	redactor := c.redactor()
 	redactor.AddSets(answer.Children)
 	var all []*place.Error
+	labels := map[string]bool{} // the texts about labels: objects of one answer most often have the same
 	for _, child := range inOrder(answer) {
 		problems, err := c.validate(child)
 		if err != nil {
@@ -49,7 +50,13 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 		if c.observed(child) {
 			problems = schemas.OfPart(problems)
 		}
-		for _, p := range problems {
+		for _, p := range withoutOwners(problems) {
+			if p.Cause == schemas.Label {
+				if labels[p.Text] {
+					continue
+				}
+				labels[p.Text] = true
+			}
 			field := p
 			if field.Path = answer.Place(child); p.Path != "" {
 				field.Path += "." + p.Path
@@ -59,6 +66,21 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 	}
 	problems, err := c.statusProblems(redactor, answer)
 	return append(all, problems...), err
+}
+
+// withoutOwners returns the problems of a child with one in place of all those about its owners.
+func withoutOwners(all []schemas.Problem) []schemas.Problem {
+	const owners = "metadata.ownerReferences"
+	var others []schemas.Problem
+	for _, p := range all {
+		if strings.HasPrefix(p.Path, owners) {
+			p = schemas.Problem{Path: owners, Cause: schemas.Invalid, Text: "the server sets ownerReferences: leave them out"}
+		}
+		if !slices.Contains(others, p) {
+			others = append(others, p)
+		}
+	}
+	return others
 }
 
 // Warnings returns the warnings about an answer of the hook.
@@ -80,7 +102,8 @@ func (c *Call) placed(err error) *place.Error {
 
 // fieldOf returns the field that a problem is about.
 func fieldOf(p schemas.Problem) hook.Field {
-	return hook.Field{Path: p.Path, Key: p.Cause == schemas.Unknown}
+	key := p.Cause == schemas.Unknown || p.Cause == schemas.Label && strings.Contains(p.Text, " is not valid: a key must ")
+	return hook.Field{Path: p.Path, Key: key}
 }
 
 // problem returns the error for a problem of an object in an answer. at is the path of the field, and p.Path its name for people.
