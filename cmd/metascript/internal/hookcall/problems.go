@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/mistakes"
 	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -41,7 +42,8 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 	redactor.AddSets(answer.Children)
 	var all []*place.Error
 	labels := map[string]bool{} // the texts about labels: objects of one answer most often have the same
-	for _, child := range inOrder(answer) {
+	together := mistakes.Answer{Children: inOrder(answer), Others: slices.Concat(objectsOf(c.Children), objectsOf(c.Related)), Partial: c.observed}
+	for _, child := range together.Children {
 		problems, err := c.validate(child)
 		if err != nil {
 			return nil, err
@@ -49,6 +51,9 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 		problems = schemas.OfNew(problems)
 		if c.observed(child) {
 			problems = schemas.OfPart(problems)
+		}
+		if answer.Shape == hook.Composite { // the children of a decorator belong to others
+			problems = append(problems, together.Of(child)...)
 		}
 		for _, p := range withoutOwners(problems) {
 			if p.Cause == schemas.Label {
