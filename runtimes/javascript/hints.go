@@ -41,19 +41,43 @@ func (r *run) failure(e *engine.Error, stack []goja.StackFrame) *failure {
 func (r *run) explain(f *failure, name, message string) {
 	if undefined, ok := strings.CutSuffix(message, " is not defined"); ok && name == "ReferenceError" {
 		f.moveBefore(undefined)
-		f.Hint = cmp.Or(f.Hint, naming.DidYouMean(undefined, append(mistakes().Visible(f.m.src, f.at), r.globals()...)), host.NoSuchName)
+		f.Hint = cmp.Or(f.Hint, f.ofRequest(undefined), naming.DidYouMean(undefined, append(mistakes().Visible(f.m.src, f.at), r.globals()...)), host.NoSuchName)
 		return
 	}
 	if name != "TypeError" {
 		return
 	}
 	f.Hint = cmp.Or(r.missedField(f, message), f.Hint)
+	if strings.HasPrefix(message, "Assignment to constant") && conditionStart.MatchString(f.before[max(0, len(f.before)-maxExpression):]) {
+		f.Hint = "= assigns: write === to compare"
+	}
 	if callee := f.callee(message); callee != "" {
 		f.Msg = "TypeError: " + callee + " is not a function"
 		member := callee[strings.LastIndexByte(callee, '.')+1:]
 		f.moveBefore(member)
-		f.Hint = cmp.Or(otherMethods[member], r.similarMember(f, callee, member), f.Hint)
+		f.Hint = cmp.Or(otherMethods[member], r.warned(f.Pos), r.similarMember(f, callee, member), f.Hint)
 	}
+}
+
+// conditionStart matches the source before a condition.
+var conditionStart = regexp.MustCompile(`\b(?:if|while)\s*\(\s*$`)
+
+// ofRequest returns a hint for a name of the request that a helper function uses without a parameter of that name, or "".
+func (f *failure) ofRequest(name string) string {
+	if n := len(f.Trace); n > 1 && slices.Contains([]string{"parent", "children", "related", "object", "attachments"}, name) {
+		return fmt.Sprintf("a helper function does not see the request: pass %s to %s", name, f.Trace[0].Func)
+	}
+	return ""
+}
+
+// warned returns the hint of the warning at a place, or "".
+func (r *run) warned(at engine.Pos) string {
+	for _, w := range r.p.warnings {
+		if w.Pos == at {
+			return w.Hint
+		}
+	}
+	return ""
 }
 
 // moveBefore moves the position from the bracket of a call to the name before it.
@@ -110,6 +134,9 @@ const builtinMembers = `at concat copyWithin endsWith entries every fill filter 
 	pop push reduce reduceRight repeat replace replaceAll reverse search shift slice some sort splice split startsWith substring test
 	toFixed toISOString toLowerCase toSorted toString toUpperCase trim trimEnd trimStart unshift values add clear delete get has set`
 
+// loops are the members of arrays that people also try on objects.
+var loops = []string{"every", "filter", "find", "flatMap", "forEach", "map", "reduce", "some"}
+
 // words matches words of a source text, among them the names of members.
 var words = regexp.MustCompile(`[\w$]+`)
 
@@ -130,6 +157,9 @@ func (r *run) similarMember(f *failure, callee, member string) string {
 			}
 		})
 		return naming.DidYouMean(member, names)
+	}
+	if slices.Contains(loops, member) {
+		return fmt.Sprintf("the value is not an array: for an object write Object.values(x).%s(…)", member)
 	}
 	names := strings.Fields(builtinMembers)
 	for _, e := range r.exports {

@@ -1,6 +1,8 @@
 package javascript
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 
 	"metascript/engine"
@@ -10,8 +12,26 @@ import (
 // explain makes an error of a compiler one that helps people who think of Python or of another language.
 func (m *module) explain(e *engine.Error) {
 	if text, language := m.written(); !host.WrongLanguage(e, text, language) {
-		mistakes().Explain(e, text)
+		if !longTemplate(e, text) {
+			mistakes().Explain(e, text)
+		}
 	}
+}
+
+// longTemplate explains an error directly after a template of several lines. Most likely the template was meant to end earlier, and
+// its end is the beginning of the next one.
+func longTemplate(e *engine.Error, text string) bool {
+	lines := host.NewLines(text)
+	before := text[:lines.Offset(e.Pos.Line, e.Pos.Col)]
+	template, ended := strings.CutSuffix(before, "`")
+	start := strings.LastIndexByte(template, '`')
+	if !ended || start < 0 || !strings.Contains(template[start:], "\n") || !strings.HasPrefix(e.Msg, "Unexpected") && !strings.HasPrefix(e.Msg, "Expected") {
+		return false
+	}
+	e.Msg = fmt.Sprintf("this template ends only in line %d", e.Pos.Line)
+	e.Hint = "end it with a backquote, and each ${ with }"
+	e.Pos = host.At(e.Pos.File, text, start)
+	return true
 }
 
 // written returns the text that the script's author wrote, and its language.
@@ -53,6 +73,8 @@ var mistakes = sync.OnceValue(func() *host.Mistakes {
 		{``, `\belse\s*(?P<at>\()[^\n{]*\)\s*\{`, "else has no condition", "write else if (…)"},
 		{``, `\b(if|while|for|switch)\s+[^({\n]*[^\s({?](?P<at>:)\s*$`, "a block does not begin with :", "write $1 (…) { … }"},
 		{``, `(?:\)|\b(?:else|try|finally))\s*(?P<at>:)\s*$`, "a block does not begin with :", "write { … }"},
+		{``, `\bfor\s+(?P<at>await)\b.*`, "for await is not supported", "write for (const x of list), and await x in the loop"},
+		{`token :|found ":"`, `\b(?P<at>return)[ \t]*\n\s*\{.*`, "return ends at the end of its line", "write { in the same line"},
 		{``, `\b(if|while|for|switch)\s+(?P<at>[^\s(]+)`, "( is missing after $1", "write $1 (…) { … }"},
 		{``, `\b(then)\s*\{`, "JavaScript has no then", "remove it: write if (condition) { … }"},
 		{``, `\b(foreach|for\s+each)\s*\(.*`, "JavaScript has no $1", "write for (const x of list) { … }"},
@@ -80,6 +102,7 @@ var mistakes = sync.OnceValue(func() *host.Mistakes {
 		{`token :`, `\b(?:const|let|var)\s+\w+(?P<at>:)`, "types are TypeScript", "set language: TypeScript, or remove the : and the type"},
 
 		{`token <`, `\bfunction\s*\w*\s*(?P<at><)`, "types are TypeScript", "set language: TypeScript, or remove the < > and the type"},
+		{`found "/"|token <`, `[=(,:?]\s*(?P<at><)[A-Za-z][\w.]*[^<>\n]*/?>`, "JSX is not supported", "write objects and strings"},
 		{`token !`, `[\w\])](?P<at>!)\s*[.\[;,)]`, "! after a value is TypeScript", "set language: TypeScript, or remove it"},
 
 		// Operators.

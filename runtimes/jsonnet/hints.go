@@ -102,6 +102,9 @@ func isStd(n ast.Node, name string) bool {
 // adviseIndex is advise for an error of x.name or x[name].
 func (g *guard) adviseIndex(e *engine.Error, n *ast.Index) {
 	field, ok := n.Index.(*ast.LiteralString)
+	if !ok && e.Msg == "Unexpected type string, expected number" {
+		e.Msg, e.Hint = "the value before [ ] is a string or an array, and has no fields", "write a number in [ ], or an object before it"
+	}
 	if !ok || !inScript(n.Loc()) {
 		return
 	}

@@ -216,6 +216,7 @@ var rewordings = []struct {
 	{regexp.MustCompile(`^len: value of type (\w+) has no len$`), "the type $1 has no length", "len is for strings, lists and dicts"},
 	{regexp.MustCompile(`^key (.+) not in dict$`), "key $1 is not in the dict", `test it first: if key in x, or read it with .get(key)`},
 	{regexp.MustCompile(`^(\w+): cannot convert NoneType to \w+$`), "$1: the value is None", `test it first, or read it with .get("key", 0)`},
+	{regexp.MustCompile(`^got (\w+) in sequence assignment$`), "there are several names, and one value of the type $1", "for the keys and values of a dict write for key, value in x.items()"},
 	{regexp.MustCompile(`^too many values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a name for each value, or take a part: a, b = list[:2]"},
 	{regexp.MustCompile(`^too few values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a value for each name"},
 	{regexp.MustCompile(`^function (\w+) got an unexpected keyword argument "(\w+)"$`), `the function $1 has no parameter "$2"`, ""},

@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,13 +23,21 @@ func explain(e *engine.Error, text string) {
 	if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
 		name, _, _ := strings.Cut(name, " (did you mean ")
 		e.Msg = "undefined: " + name
-		e.Hint = cmp.Or(otherNames[name], asCode.DidYouMean(name, namesAt(e.Pos, text)), host.NoSuchName)
+		e.Hint = cmp.Or(otherNames[name], inLibrary(name), asCode.DidYouMean(name, namesAt(e.Pos, text)), host.NoSuchName)
 	}
 	if hint := hintFor(e.Msg); hint != "" {
 		e.Hint = hint
 	}
 	startOfToken(e, text)
 	mistakes().Explain(e, text)
+}
+
+// inLibrary returns the hint for a name that the library defines, or "".
+func inLibrary(name string) string {
+	if library().Has(name) {
+		return fmt.Sprintf("write load(%q, %q) at the top of the file", libraryFile, name)
+	}
+	return ""
 }
 
 // asCode is naming without quotes around names: what is suggested is not a string.
@@ -159,7 +168,7 @@ var mistakes = sync.OnceValue(func() *host.Mistakes {
 		{``, `\b(function)\s*\(`, "Starlark has no $1", "write lambda x: …, or def"},
 		{``, `\b(const|let|var|local)\s+(\w+)`, "Starlark has no $1", "write $2 = … without $1"},
 		{`^got (import|from)`, `(?P<at>import|from)\b`, "Starlark has no $1", `write load("file.star", "name") for a file of the script; json, math and time need none`},
-		{``, `^\s*(class)\b.*`, "Starlark has no class", "write a function that returns a dict"},
+		{``, `^\s*(?P<at>class)\b.*`, "Starlark has no class", "write a function that returns a dict"},
 		{``, `^\s*(?P<at>try|except|finally)\b`, "Starlark has no $1", "test before the operation: if key in x, or x.get(key); there are no exceptions to catch"},
 		{``, `\b(raise|throw)\b.*`, "Starlark has no $1", "write fail(message)"},
 		{``, `^\s*(?P<at>with)\b`, "Starlark has no with", "a script opens nothing: use values of the request"},
@@ -188,7 +197,7 @@ var mistakes = sync.OnceValue(func() *host.Mistakes {
 		{``, `!==`, "Starlark has no !==", "write !="},
 		{`'!'`, `!`, "Starlark has no !", "write not"},
 		{`primary expression`, `(?:\[|\{|,)\s*(?P<at>\.\.\.|\*\*?)\s*\w*`, "a list or dict cannot be unpacked here", "join lists with +, and dicts with |"},
-		{``, `\w\s*(?P<at>\*\*)`, "Starlark has no **", "write x * x, or math.pow(x, y)"},
+		{``, `[\w)\]]\s*(?P<at>\*\*)`, "Starlark has no **", "write x * x, or math.pow(x, y)"},
 		{``, `=>`, "Starlark has no =>", "write lambda x: …, or def"},
 		{``, `(?P<at>\+\+)\s*`, "Starlark has no ++", "write x += 1"},
 		{``, `\w(?P<at>--)\s*`, "Starlark has no --", "write x -= 1"},
