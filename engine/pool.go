@@ -194,7 +194,9 @@ func (p *program) Outline(fn string) *Outline {
 func (p *program) ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error {
 	e := &Error{Kind: KindResult, At: at, Msg: msg, Hint: hint}
 	p.locate(e, fn, answer)
-	return e.complete(fn, p.files)
+	e.complete(fn, p.files)
+	e.convert(p.language)
+	return e
 }
 
 // Language implements [Written].

@@ -104,6 +104,7 @@ var hints = map[string]string{
 	"an Error":    "use its message",
 	"undefined":   "use null, or leave the element out",
 	"an iterator": "use [...iterator]",
+	"NaN":         "arithmetic with undefined gives NaN: is there such a field?",
 }
 
 // A converter converts the result of a script, or an argument of a function of the library, to a JSON-shaped value.

@@ -110,6 +110,9 @@ func (m *missingKey) Error() string {
 }
 
 func (m *missingKey) advice() (engine.Kind, string) {
+	if m.key == "copy" && m.what != "key" {
+		return engine.KindRuntime, "write dict(x)"
+	}
 	if len(m.from) == 0 {
 		return engine.KindRuntime, "the dict is empty"
 	}
