@@ -23,7 +23,7 @@ func explain(e *engine.Error, text string) {
 	if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
 		name, _, _ := strings.Cut(name, " (did you mean ")
 		e.Msg = "undefined: " + name
-		e.Hint = cmp.Or(otherNames[name], inLibrary(name), asCode.DidYouMean(name, namesAt(e.Pos, text)), host.NoSuchName)
+		e.Hint = cmp.Or(otherNames[name], inLibrary(name), ofRequest(name, e.Pos, text), asCode.DidYouMean(name, namesAt(e.Pos, text)), host.NoSuchName)
 	}
 	if hint := hintFor(e.Msg); hint != "" {
 		e.Hint = hint
@@ -39,6 +39,51 @@ func inLibrary(name string) string {
 	}
 	return ""
 }
+
+// ofRequest returns the hint for a field of the request that is no parameter of the function at a place, or "".
+func ofRequest(name string, at engine.Pos, text string) string {
+	fields := []string{"parent", "children", "related", "object", "attachments"}
+	tree, err := dialect.Parse(at.File, text, 0)
+	if err != nil || !slices.Contains(fields, name) {
+		return ""
+	}
+	var owner, hook string // the function at the place, and one that has the parameter
+	var params []string
+	for _, stmt := range tree.Stmts {
+		def, ok := stmt.(*syntax.DefStmt)
+		if !ok {
+			continue
+		}
+		var names []string
+		addParameters(def, func(param syntax.Expr) {
+			if ident, ok := param.(*syntax.Ident); ok {
+				names = append(names, ident.Name)
+			}
+		})
+		if start, end := def.Span(); int(start.Line) <= at.Line && at.Line <= int(end.Line) {
+			owner, params = def.Name.Name, names
+		}
+		if slices.Contains(hooks, def.Name.Name) && slices.Contains(names, name) {
+			hook = def.Name.Name
+		}
+	}
+	switch near := engine.Nearest(name, params); {
+	case owner == "":
+		return ""
+	case !slices.Contains(hooks, owner) && hook != "":
+		return fmt.Sprintf("%s is a parameter of %s: pass it to %s", name, hook, owner)
+	case !slices.Contains(hooks, owner):
+		return ""
+	case near != "":
+		return fmt.Sprintf("the parameter must be named %s, not %s", name, near)
+	case name == "object" || name == "attachments":
+		return fmt.Sprintf("write def %s(object, attachments): a DecoratorController has these in place of parent and children", owner)
+	}
+	return fmt.Sprintf("add the parameter %s to %s", name, owner)
+}
+
+// hooks are the functions that get the request.
+var hooks = []string{"sync", "finalize", "customize"}
 
 // asCode is naming without quotes around names: what is suggested is not a string.
 var asCode = host.Names{Max: naming.Max, More: naming.More}
