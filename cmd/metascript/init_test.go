@@ -66,6 +66,7 @@ func testProject(t *testing.T, dir, kind string) {
 	if strings.Contains(got.stdout, "warning") {
 		t.Errorf("there is a warning:\n%s", got.stdout)
 	}
+	testDirectory(t, dir)
 	got = metascript(t, "test", dir)
 	got.expect(t, 0, []string{" cases: all as expected\n"}, nil)
 	metascript(t, "simulate", dir).expect(t, 0, []string{": runs\n", " expectations: all are met\n"}, nil)
@@ -73,11 +74,24 @@ func testProject(t *testing.T, dir, kind string) {
 	testTypes(t, dir)
 }
 
+// testDirectory checks that the directory can be an argument: the files that have no objects, such as kustomization.yaml, are not read.
+func testDirectory(t *testing.T, dir string) {
+	t.Helper()
+	metascript(t, "check", "-f", dir).expect(t, 0, []string{"controller.yaml: ", "parent.yaml: "}, nil)
+	metascript(t, "check", "-f", filepath.Join(dir, "*.yaml")).expect(t, 0, []string{"controller.yaml: ", "parent.yaml: "}, nil)
+}
+
+func TestCommandsReadTheDirectoryOfAnInitializedProject(t *testing.T) {
+	dir := initialized(t, "my-app")
+	metascript(t, "run", "-f", dir, "--parent", filepath.Join(dir, "parent.yaml")).expect(t, 0, []string{"children:\n"}, nil)
+	metascript(t, "rbac", "-f", dir, "--service-account", "default/app").expect(t, 0, []string{"kind: ServiceAccount"}, nil)
+}
+
 // testTypes checks that the types are those of the controller: writing them again changes nothing.
 func testTypes(t *testing.T, dir string) {
 	t.Helper()
 	before := texts(t, dir)
-	if got := metascript(t, "types", "-f", filepath.Join(dir, "controller.yaml"), dir); got.code != 0 {
+	if got := metascript(t, "types", "-f", dir, dir); got.code != 0 {
 		t.Errorf("types: exit code %d: %s", got.code, got.stderr)
 	}
 	if diff := cmp.Diff(before, texts(t, dir)); diff != "" {

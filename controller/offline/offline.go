@@ -50,8 +50,9 @@ type Sync struct {
 }
 
 // Run calls the customize hook, if there is one, and then the sync or the finalize hook. It returns the response of the latter.
-// It validates the controller object and the responses as the server does. If the parent has no UID or no namespace, the
-// hooks get a UID of zeros and the namespace "default". Errors and warnings do not contain values of Secrets.
+// It validates the controller object and the responses as the server does. The
+// hooks get values for fields that the parent does not have: a UID of zeros, generation 1, Now as the creationTimestamp, and the
+// namespace "default". Errors and warnings do not contain values of Secrets.
 func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	b, req, err := s.prepare(ctx)
 	if err != nil {
@@ -194,16 +195,32 @@ func (s *Sync) builder() *build.Builder {
 	return b
 }
 
+// stored returns a copy of the parent with the fields that the API server sets on each object, unless it has them.
+func (s *Sync) stored() *object.Object {
+	parent := object.Copy(s.Parent)
+	if parent.GetUID() == "" {
+		parent.SetUID("00000000-0000-0000-0000-000000000000")
+	}
+	if parent.GetGeneration() == 0 {
+		parent.SetGeneration(1)
+	}
+	if created := parent.GetCreationTimestamp(); created.IsZero() {
+		now := s.Now
+		if now.IsZero() {
+			now = time.Now()
+		}
+		parent.SetCreationTimestamp(metav1.NewTime(now))
+	}
+	return parent
+}
+
 // request returns the request for the hook, without related objects.
 func (s *Sync) request(d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
 		return nil, s.otherParent(b)
 	}
-	parent := object.Copy(s.Parent)
-	if parent.GetUID() == "" {
-		parent.SetUID("00000000-0000-0000-0000-000000000000")
-	}
+	parent := s.stored()
 	if rule.Namespaced && parent.GetNamespace() == "" {
 		parent.SetNamespace("default")
 	}

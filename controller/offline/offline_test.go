@@ -131,15 +131,16 @@ func TestRunWithoutChildren(t *testing.T) {
 
 func TestRunPassesTimeAndLog(t *testing.T) {
 	s := newSync(t, composite(t, `
-def sync(now):
+def sync(parent, now):
     print("at", now)
-    return {"children": [], "status": {"now": now}}
+    return {"children": [], "status": {"now": now, "created": parent.metadata.creationTimestamp, "generation": parent.metadata.generation}}
 `))
 	s.Now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	var logged []string
 	s.Log = func(hookName string, m engine.Message) { logged = append(logged, hookName+": "+m.Text) }
-	if got := run(t, s).Status["now"]; got != "2026-01-02T15:04:05Z" {
-		t.Errorf("now is %v", got)
+	want := map[string]any{"now": "2026-01-02T15:04:05Z", "created": "2026-01-02T15:04:05Z", "generation": int64(1)}
+	if diff := cmp.Diff(want, run(t, s).Status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"sync: at 2026-01-02T15:04:05Z"}, logged); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)

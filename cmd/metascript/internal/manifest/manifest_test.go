@@ -45,13 +45,15 @@ func names(docs []Document) []string {
 func TestReadFilesFoldersAndStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	object := func(name string) string { return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}}" }
-	for name, text := range map[string]string{"b.yml": object("b"), "a.yaml": object("a") + "\n---\n# nothing\n", "notes.txt": "no object", "c.json": `{"apiVersion": "v1", "kind": "List", "items": [` + object("c") + `, ` + object("d") + `]}`} {
+	for name, text := range map[string]string{"b.yml": object("b"), "a.yaml": object("a") + "\n---\n# nothing\n", "notes.txt": "no object", "simulate.yaml": "- apply: a.yaml", "kustomization.yaml": "resources: [a.yaml]",
+		"component.yaml": "{apiVersion: kustomize.config.k8s.io/v1alpha1, kind: Component}", "types.schema.json": "{}", "tsconfig.json": "{}",
+		"c.json": `{"apiVersion": "v1", "kind": "List", "items": [` + object("c") + `, ` + object("d") + `]}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Chdir(dir)
-	docs, err := Read([]string{"-", "."}, strings.NewReader(object("i")))
+	docs, err := Read([]string{"-", ".", "[ks]*.yaml"}, strings.NewReader(object("i")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +22,16 @@ import (
 // Steps is the name of the file with the steps of a simulation, which has no objects.
 const Steps = "simulate.yaml"
 
+// notObjects are the names of files, also written by the command init, that have no objects of a cluster: steps, and files of kustomize and
+// of editors.
+var notObjects = regexp.MustCompile(`^(simulate\.yaml|[Kk]ustomization(\.ya?ml)?|.*\.schema\.json|(jsconfig|tsconfig|package|package-lock)\.json)$`)
+
+// kustomize is the group of the files of kustomize, which are no objects of a cluster and have no names.
+const kustomize = "kustomize.config.k8s.io/"
+
 // Read returns the objects in files, in their order; "-" means standard input. A folder means the YAML and JSON files in it, without
-// [Steps] and those in its subfolders; a pattern means the files that match it. A List is replaced by its items.
+// those in its subfolders; a pattern means the files that match it. Both are without the files that have no objects of a cluster,
+// such as [Steps] and kustomization.yaml. A List is replaced by its items.
 func Read(paths []string, stdin io.Reader) ([]Document, error) {
 	var all []Document
 	paths, err := Files(paths)
@@ -58,13 +67,13 @@ func Expand(paths []string) ([]string, error) {
 		if len(found) == 0 {
 			return nil, fmt.Errorf("no file matches the pattern %s", path)
 		}
-		all = append(all, found...)
+		all = append(all, slices.DeleteFunc(found, func(path string) bool { return notObjects.MatchString(filepath.Base(path)) })...)
 	}
 	return all, nil
 }
 
-// Files replaces patterns by what matches them, and folders by the YAML and JSON files in them, without [Steps]. A path that does not exist is not
-// replaced, so that reading it returns the error.
+// Files replaces patterns by what matches them, and folders by the YAML and JSON files in them, without those that have no objects. A
+// path that does not exist is not replaced, so that reading it returns the error.
 func Files(paths []string) ([]string, error) {
 	paths, err := Expand(paths)
 	if err != nil {
@@ -82,7 +91,7 @@ func Files(paths []string) ([]string, error) {
 		}
 		for _, entry := range entries {
 			ext := filepath.Ext(entry.Name())
-			if entry.Name() != Steps && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
+			if !notObjects.MatchString(entry.Name()) && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
 				files = append(files, filepath.Join(path, entry.Name()))
 			}
 		}
@@ -173,6 +182,9 @@ func Parse(file string, text []byte) ([]Document, error) {
 		var m map[string]any
 		if err := utiljson.Unmarshal(doc.JSON, &m); err != nil {
 			return nil, doc.Errorf("", "want an object, with apiVersion and kind")
+		}
+		if version, _ := m["apiVersion"].(string); strings.HasPrefix(version, kustomize) {
+			continue
 		}
 		objects, err := Objects(file, doc.Value, m)
 		if err != nil {

@@ -231,7 +231,7 @@ func otherFiles(dir string) []string {
 	var names []string
 	for _, file := range files {
 		name := filepath.Base(file)
-		if filepath.Ext(name) != ".json" && !slices.Contains([]string{controllerFile, "crd.yaml", "kustomization.yaml"}, name) {
+		if filepath.Ext(name) != ".json" && name != controllerFile && name != "crd.yaml" {
 			names = append(names, name)
 		}
 	}
