@@ -67,6 +67,9 @@ var errInvalid = errors.New("not all objects are valid")
 // runCheck checks every document, also after one that is invalid. It collects the definitions first, so that their order in the
 // files does not matter.
 func runCheck(cmd *cobra.Command, f *checkFlags) error {
+	if err := manifest.CheckScriptsDirs(f.sandbox.Folders); err != nil {
+		return err
+	}
 	docs, err := manifest.Read(f.files, cmd.InOrStdin())
 	if err != nil {
 		return f.unreadable(cmd, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -107,6 +108,9 @@ type runResults struct {
 // runHook prints only answers to standard output, so that another program can read them. It prints warnings, errors and what the
 // script prints to standard error.
 func runHook(cmd *cobra.Command, f *runFlags) error {
+	if err := manifest.CheckScriptsDirs(f.sandbox.Folders); err != nil {
+		return err
+	}
 	calls, strays, err := f.calls(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -163,6 +167,7 @@ func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log
 	}
 	r.warn(log, problems)
 	answer, err := call.Do(ctx, in, log)
+	r.warn(log, call.Warnings(answer))
 	if err != nil {
 		r.Error, r.Diagnostics = engine.DetailOf(err), append(r.Diagnostics, place.Diagnostics(err, "error")...)
 		return r, nil
@@ -170,7 +175,7 @@ func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log
 	if problems, err = call.AnswerProblems(answer); err != nil {
 		return r, err
 	}
-	r.warn(log, append(call.Warnings(answer), problems...))
+	r.warn(log, problems)
 	r.Answer = answer.Document()
 	return r, nil
 }
@@ -246,6 +251,9 @@ func (f *runFlags) calls(ctx context.Context, stdin io.Reader) (calls []*hookcal
 	controller, err := f.choose(docs)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(parents) == 0 && len(f.parents) == 1 && filepath.Ext(f.parents[0]) != "" {
+		return nil, nil, fmt.Errorf("--parent: %s is empty: want an object, with apiVersion and kind", f.parents[0])
 	}
 	if len(parents) == 0 {
 		return nil, nil, fmt.Errorf("--parent has no objects%s", manifest.HintNested(f.parents))

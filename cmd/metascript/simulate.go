@@ -9,6 +9,7 @@ import (
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/flagvalue"
 	"metascript/cmd/metascript/internal/logging"
+	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/cmd/metascript/internal/simulation"
@@ -85,6 +86,9 @@ func simulate(cmd *cobra.Command, dirs []string, f *simulateFlags) error {
 	start, err := time.Parse(time.RFC3339, f.now)
 	if err != nil || start.Year() < 2000 {
 		return fmt.Errorf("--now: %q is not a time since the year 2000, such as %s", f.now, simulateStart)
+	}
+	if err := manifest.CheckScriptsDirs(f.sandbox.Folders); err != nil {
+		return err
 	}
 	files, err := simulation.ReadFiles(dirs)
 	if err != nil {

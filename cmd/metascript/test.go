@@ -90,6 +90,9 @@ need, cannot be read, the directory has one result, with the case controller, an
 // runCases reads all suites before it runs the first case, to find out whether a controller needs worker processes: all cases use the
 // same sandbox.
 func runCases(cmd *cobra.Command, dirs []string, f *testFlags) error {
+	if err := manifest.CheckScriptsDirs(f.sandbox.Folders); err != nil {
+		return err
+	}
 	runner := &cases.Runner{Folders: f.sandbox.Folders, Update: f.update}
 	err := manifest.CheckDir(filepath.Dir(f.junit))
 	if err != nil {

@@ -47,6 +47,7 @@ type Sync struct {
 	Sandbox    build.Sandbox
 	Sources    scripts.Sources                         // reads scripts that are not in the controller object
 	Log        func(hookName string, m engine.Message) // called with each line that a script prints; nil: they are dropped
+	Warn       func(error)                             // called before the hook if the controller does not select the parent; may be nil
 }
 
 // Run calls the customize hook, if there is one, and then the sync or the finalize hook. It returns the response of the latter.
@@ -57,6 +58,9 @@ func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	b, req, err := s.prepare(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if unlike := b.Rule(req.Parent.GroupVersionKind()).Unlike(req.Parent); s.Warn != nil && unlike != "" && !s.Finalizing {
+		s.Warn(&ObjectError{s.Parent, "metadata", fmt.Sprintf("the controller does not select %s: %s", object.Describe(s.Parent), unlike)})
 	}
 	redactor := s.redactor()
 	ctx = redact.NewContext(ctx, redactor)
@@ -161,7 +165,7 @@ func (s *Sync) mayBeParent(d *spec.Declaration) error {
 	if len(want) == 0 {
 		return fmt.Errorf("%s has no resources: for this parent add {apiVersion: %s, resource: %s} to spec.resources", object.Describe(s.Controller), have, kinds.Plural(s.Parent.GetKind()))
 	}
-	return &OtherKindError{s.Parent, "apiVersion", fmt.Sprintf("%s is of %s, but the parents of %s are %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))}
+	return &ObjectError{s.Parent, "apiVersion", fmt.Sprintf("%s is of %s, but the parents of %s are %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))}
 }
 
 // resources returns Resources, with the kind of the parent if it can be derived: if the controller has exactly one parent
@@ -242,7 +246,7 @@ func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	for _, child := range s.Children {
 		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
 		if !declared {
-			return &OtherKindError{child, "kind", fmt.Sprintf("the observed child %s is of a kind that is not in the controller's %s%s", object.Describe(child), field, likeKind(child, slices.Collect(maps.Keys(req.Expect.Kinds))))}
+			return &ObjectError{child, "kind", fmt.Sprintf("the observed child %s is of a kind that is not in the controller's %s%s", object.Describe(child), field, likeKind(child, slices.Collect(maps.Keys(req.Expect.Kinds))))}
 		}
 		o := object.Copy(child)
 		if namespaced && o.GetNamespace() == "" {
@@ -311,15 +315,15 @@ func (s *Sync) namespaceLabels(name string) labels.Set {
 	return all
 }
 
-// An OtherKindError says that an object is of a kind that the controller does not have.
-type OtherKindError struct {
+// An ObjectError says that an object does not suit the controller.
+type ObjectError struct {
 	Object *object.Object
-	Field  string // of the object that is wrong: kind or apiVersion
+	Field  string // of the object, that is wrong
 	msg    string
 }
 
 // Error returns what is wrong.
-func (e *OtherKindError) Error() string { return e.msg }
+func (e *ObjectError) Error() string { return e.msg }
 
 // otherParent returns the error that the parent is of none of the kinds of the parents.
 func (s *Sync) otherParent(b *binding.Binding) error {
@@ -328,7 +332,7 @@ func (s *Sync) otherParent(b *binding.Binding) error {
 	for _, rule := range b.Parents {
 		all, names = append(all, rule.ObjectKind()), append(names, kindName(rule.ObjectKind()))
 	}
-	return &OtherKindError{s.Parent, "kind", fmt.Sprintf("%s is of the kind %s, but the parents of %s are %s%s", object.Describe(s.Parent), kindName(s.Parent.GroupVersionKind()),
+	return &ObjectError{s.Parent, "kind", fmt.Sprintf("%s is of the kind %s, but the parents of %s are %s%s", object.Describe(s.Parent), kindName(s.Parent.GroupVersionKind()),
 		object.Describe(s.Controller), strings.Join(names, " or "), likeKind(s.Parent, all))}
 }
 

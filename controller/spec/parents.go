@@ -2,10 +2,13 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	operator "k8s.io/apimachinery/pkg/selection"
 
 	"metascript/controller/allowed"
 	"metascript/controller/api/v1alpha1"
@@ -24,6 +27,14 @@ type ParentRule struct {
 // Selects reports whether o, an object of the resource, is a parent.
 func (r *ParentRule) Selects(o *object.Object) bool {
 	return slices.ContainsFunc(r.Selectors, func(s Selector) bool { return s.Matches(o) })
+}
+
+// Unlike returns why the rule does not select o, for people: what it lacks for the first selector. It returns "" if the rule selects o.
+func (r *ParentRule) Unlike(o *object.Object) string {
+	if r.Selects(o) {
+		return ""
+	}
+	return r.Selectors[0].unlike(o)
 }
 
 // Queries returns the selectors as queries.
@@ -92,6 +103,39 @@ type Selector struct {
 // Matches reports whether the selector selects o.
 func (s Selector) Matches(o *object.Object) bool {
 	return s.Labels.Matches(labels.Set(o.GetLabels())) && HasAnnotations(o.GetAnnotations(), s.Annotations)
+}
+
+// unlike returns the first requirement that o does not have.
+func (s Selector) unlike(o *object.Object) string {
+	required, _ := s.Labels.Requirements()
+	for i := range required {
+		r := &required[i]
+		switch op := r.Operator(); {
+		case r.Matches(labels.Set(o.GetLabels())):
+		case op == operator.Equals, op == operator.Exists:
+			return "it has no label " + r.String()
+		default:
+			return fmt.Sprintf("its labels do not match %q", r)
+		}
+	}
+	have := o.GetAnnotations()
+	for _, key := range slices.Sorted(maps.Keys(s.Annotations.MatchAnnotations)) {
+		if want := s.Annotations.MatchAnnotations[key]; have[key] != want {
+			return fmt.Sprintf("it has no annotation %s: %q", key, want)
+		}
+	}
+	for _, r := range s.Annotations.MatchExpressions {
+		switch {
+		case matches(have, r):
+		case r.Operator == metav1.LabelSelectorOpExists:
+			return "it has no annotation " + r.Key
+		case len(r.Values) == 0:
+			return "it has an annotation " + r.Key
+		default:
+			return fmt.Sprintf("its annotation %s is not %s %s", r.Key, r.Operator, strings.Join(r.Values, ", "))
+		}
+	}
+	return "it does not match the annotationSelector"
 }
 
 // selector compiles the selectors of a declared parent.

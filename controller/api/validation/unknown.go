@@ -108,6 +108,10 @@ func (w *walk) report(path *field.Path, key string, value any, known []string) {
 		detail = "unknown field; a CompositeController has childResources in its place, and parentResource for its parents"
 	case inPlace != "" && slices.Contains(known, inPlace):
 		detail = fmt.Sprintf("unknown field; a %s has %s in its place", w.kind, inPlace)
+	case key == "selector" && w.kind == v1alpha1.KindCompositeController && slices.Contains(known, "parentResource"):
+		detail = "unknown field; the labels of the parents are in parentResource.labelSelector"
+	case slices.Contains([]string{"inline", "file", "configMapRef"}, key) && slices.Contains(known, "script"):
+		detail = fmt.Sprintf("unknown field; write script: {%s: ...}", key)
 	case like != "":
 		detail = fmt.Sprintf("unknown field; did you mean %q?", like)
 	case key == "kind" && slices.Contains(known, "resource"):

@@ -124,8 +124,8 @@ func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call, 
 	if err != nil {
 		return err
 	}
+	into.warn(into.File+": ", call.Warnings(answer))
 	if answer != nil {
-		into.warn(into.File+": ", call.Warnings(answer))
 		if problems, err = call.AnswerProblems(answer); err != nil {
 			return err
 		}

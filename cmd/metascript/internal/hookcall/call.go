@@ -33,6 +33,8 @@ type Call struct {
 	Schemas *schemas.Set                                // the kinds, for their names, defaults and schemas
 	Known   map[schema.GroupVersionResource]object.Kind // more kinds without an object; may be nil
 	Sources manifest.Sources                            // of scripts that are not in the controller object
+
+	warnings []error // about the parent
 }
 
 // Do calls the hook and returns its answer. It writes what the script prints to log. It modifies the objects of the call: it sets
@@ -59,7 +61,7 @@ func (c *Call) Customize(ctx context.Context, in *sandbox.Sandbox, log io.Writer
 
 // located returns an error of the call with its place in the files.
 func (c *Call) located(err error) error {
-	var other *offline.OtherKindError
+	var other *offline.ObjectError
 	if !errors.As(err, &other) {
 		return c.Sources.Located(c.Controller, err)
 	}
@@ -91,6 +93,7 @@ func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 	return &offline.Sync{
 		Controller: c.Controller.Object, Parent: c.Parent.Object, Children: objectsOf(c.Children), Related: objectsOf(c.Related),
 		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources.Sources,
+		Warn: func(warning error) { c.warnings = append(c.warnings, warning) },
 		Log: func(name string, m engine.Message) {
 			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
 		},

@@ -88,10 +88,15 @@ func withoutOwners(all []schemas.Problem) []schemas.Problem {
 	return others
 }
 
-// Warnings returns the warnings about an answer of the hook.
+// Warnings returns the warnings of Do: that the controller does not select the parent, and those about an answer, which is nil if the call
+// has failed.
 func (c *Call) Warnings(answer *hook.Response) []*place.Error {
+	warnings := c.warnings
+	if answer != nil {
+		warnings = slices.Concat(warnings, answer.Warnings)
+	}
 	var all []*place.Error
-	for _, err := range answer.Warnings {
+	for _, err := range warnings {
 		all = append(all, c.placed(err))
 	}
 	return all
@@ -99,7 +104,7 @@ func (c *Call) Warnings(answer *hook.Response) []*place.Error {
 
 // placed returns an error about an answer with its place in the file with the script, if it is known.
 func (c *Call) placed(err error) *place.Error {
-	if e := (*place.Error)(nil); errors.As(c.Sources.Located(c.Controller, err), &e) {
+	if e := (*place.Error)(nil); errors.As(c.located(err), &e) {
 		return e
 	}
 	return &place.Error{Msg: engine.DetailOf(err)}

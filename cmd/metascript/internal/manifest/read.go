@@ -17,6 +17,7 @@ import (
 	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/object"
 	"metascript/engine"
+	"metascript/scripts"
 )
 
 // Steps is the name of the file with the steps of a simulation, which has no objects.
@@ -39,6 +40,9 @@ func Read(paths []string, stdin io.Reader) ([]Document, error) {
 		return nil, err
 	}
 	for _, path := range paths {
+		if scripts.LanguageOf(path) != "" {
+			return nil, fmt.Errorf("%s is a script: pass the file of the controller, such as controller.yaml", path)
+		}
 		text, err := readFile(path, stdin)
 		if err != nil {
 			return nil, err
@@ -131,13 +135,19 @@ func ReadFile(path string) ([]byte, error) {
 // missing returns the error that a file or directory does not exist, with the name that was probably meant, among those that suit.
 func missing(what, path string, suits func(os.DirEntry) bool) error {
 	entries, _ := os.ReadDir(filepath.Dir(path)) // without entries there is no hint
-	var names []string
+	stem := func(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+	names := map[string]string{} // by stem, since two names with the same extension are not alike
 	for _, entry := range entries {
 		if suits(entry) {
-			names = append(names, entry.Name())
+			names[stem(entry.Name())] = entry.Name()
 		}
 	}
-	if like := engine.Nearest(filepath.Base(path), names); like != "" {
+	of := stem(filepath.Base(path))
+	like, found := names[of]
+	if !found {
+		like = names[engine.Nearest(of, slices.Sorted(maps.Keys(names)))]
+	}
+	if like != "" {
 		return fmt.Errorf("there is no %s %s: did you mean %s?", what, path, filepath.Join(filepath.Dir(path), like))
 	}
 	return fmt.Errorf("there is no %s %s", what, path)
@@ -153,6 +163,16 @@ func CheckDir(path string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is a file, want the directory: %s", path, WithoutCases(filepath.Dir(path)))
+	}
+	return nil
+}
+
+// CheckScriptsDirs returns an error if a value of --scripts-dir is not a directory.
+func CheckScriptsDirs(dirs []string) error {
+	for _, dir := range dirs {
+		if err := CheckDir(dir); err != nil {
+			return fmt.Errorf("--scripts-dir: %w", err)
+		}
 	}
 	return nil
 }

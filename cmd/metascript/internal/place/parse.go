@@ -90,6 +90,8 @@ func (t *text) duplicates(node *yaml.Node) error {
 			switch first := keys[name]; {
 			case first != nil && first.Value != inner.Value:
 				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the keys %s and %s are the same: YAML reads both, without quotes, as %s", first.Value, inner.Value, name), Hint: fmt.Sprintf("write quotes: %q", inner.Value)}
+			case first != nil && inner.Value == "apiVersion" && inner.Column == 1:
+				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the key %q is there twice, first in line %d", inner.Value, first.Line), Hint: "is --- missing above, between two objects?"}
 			case first != nil:
 				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the key %q is there twice, first in line %d", inner.Value, first.Line), Hint: "keep one of the two"}
 			}

@@ -142,8 +142,10 @@ func (s *simulation) compareAll(found *failures, e *Expectation, failed error) {
 		switch {
 		case err != nil:
 			found.add(at, "%v", err)
-		case s.api.Get(resource.GroupResource(), key) != nil:
-			found.add(at, "%s exists", reference)
+		default:
+			if got := s.api.Get(resource.GroupResource(), key); got != nil {
+				found.add(at, "%s exists%s", reference, whyKept(got))
+			}
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(e.Count)) {
@@ -156,6 +158,19 @@ func (s *simulation) compareAll(found *failures, e *Expectation, failed error) {
 			found.add(at, "want %s of kind %s, got %s", objects(e.Count[kind]), kind, strings.TrimSuffix(fmt.Sprintf("%d: %s", len(names), strings.Join(names, ", ")), ": "))
 		}
 	}
+}
+
+// whyKept returns why an object that is being deleted still exists, to follow "exists".
+func whyKept(o *object.Object) string {
+	if !object.Deleting(o) {
+		return ""
+	}
+	for _, finalizer := range o.GetFinalizers() {
+		if strings.HasPrefix(finalizer, "metacontroller.io/") {
+			return ": the finalize hook has not returned finalized: true, so that the finalizer " + finalizer + " stays"
+		}
+	}
+	return ": it is being deleted, and has the finalizers " + strings.Join(o.GetFinalizers(), ", ")
 }
 
 func objects(n int) string {
