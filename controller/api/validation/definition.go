@@ -42,7 +42,7 @@ func definitionObject(obj map[string]any) field.ErrorList {
 	strict, err := kjson.UnmarshalStrict(text, &crd)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return field.ErrorList{field.TypeInvalid(field.NewPath(wrong.Field), "", fmt.Sprintf("want another type than %s", wrong.Value))}
+		return field.ErrorList{wrongDefinition(obj, wrong)}
 	}
 	if err != nil {
 		return field.ErrorList{field.Invalid(nil, "", err.Error())}
@@ -68,7 +68,60 @@ func definitionObject(obj map[string]any) field.ErrorList {
 		}
 		err.Field = property.ReplaceAllString(err.Field, "properties.$1")
 	}
+	badType := map[string]bool{} // the schemas whose type does not exist; what is wrong with their defaults follows from it
+	for _, err := range errs {
+		if of, ok := strings.CutSuffix(err.Field, ".type"); ok && err.Type == field.ErrorTypeNotSupported {
+			badType[of] = true
+		}
+	}
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
+		of, ok := strings.CutSuffix(err.Field, ".default")
+		return ok && badType[of]
+	})
 	return append(w.errs, errs...)
+}
+
+// wrongDefinition returns the error of a field of another type. The decoder leaves indexes and the names of properties out of the path, so
+// the field is searched by its name.
+func wrongDefinition(obj map[string]any, wrong *json.UnmarshalTypeError) *field.Error {
+	detail := fmt.Sprintf("want another type than %s", wrong.Value)
+	name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+	if name != "required" || wrong.Value != "bool" {
+		return field.TypeInvalid(field.NewPath(wrong.Field), "", detail)
+	}
+	path := pathOf(obj, "", name, 0)
+	if path == "" {
+		path = wrong.Field
+	}
+	return field.TypeInvalid(field.NewPath(path), "", "want a list of field names, in the schema of the object that has these fields")
+}
+
+// maxDefinitionDepth is the depth to which [pathOf] searches.
+const maxDefinitionDepth = 200
+
+// pathOf returns the path of the first field of a name that is a boolean, or "".
+func pathOf(v any, at, name string, depth int) string {
+	if depth > maxDefinitionDepth {
+		return ""
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if _, isBool := v[name].(bool); isBool {
+			return strings.TrimPrefix(at+"."+name, ".")
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if found := pathOf(v[key], at+"."+key, name, depth+1); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if found := pathOf(item, fmt.Sprintf("%s[%d]", at, i), name, depth+1); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // schemaFields are the fields of a schema in a CustomResourceDefinition.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
@@ -34,7 +36,7 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) Result {
 	r := newResult(doc)
 	problems, err := c.validate(doc.Object)
 	if unknown := (*schemas.UnknownKindError)(nil); errors.As(err, &unknown) {
-		if unknown.MayExist && unknown.Kind.Group != v1alpha1.Group {
+		if unknown.MayExist && unknown.Kind.Group != v1alpha1.Group && unknown.Kind.Group != apiextensionsv1.GroupName {
 			r.Result, r.note = Unchecked, strings.TrimSuffix("not checked, its definition is not in the files; "+unknown.Hint, "; ")
 			return r
 		}
@@ -51,6 +53,9 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) Result {
 		c.compile(ctx, doc, &r)
 		c.checkName(doc, &r)
 	case doc.GetKind() == manifest.KindCRD:
+		for _, e := range definitionWarnings(doc) {
+			r.warn(e)
+		}
 		r.note = "ok, its objects are validated against it"
 	}
 	return r
