@@ -165,7 +165,7 @@ func TestRunWantsOneControllerAndAParent(t *testing.T) {
 	for _, c := range []struct{ controller, parent, want string }{
 		{"parent.yaml", "parent.yaml", "no CompositeController and no DecoratorController in parent.yaml"},
 		{"controller.yaml,controller.yaml", "parent.yaml", "there are 2 controllers: controller.yaml: "},
-		{"controller.yaml", "empty.yaml", "--parent has no objects"},
+		{"controller.yaml", "empty.yaml", "--parent: empty.yaml is empty: want an object, with apiVersion and kind"},
 	} {
 		metascript(t, "run", "-f", c.controller, "--parent", c.parent).expect(t, 1, nil, []string{c.want})
 	}
