@@ -259,6 +259,7 @@ var mistakes = sync.OnceValue(func() *host.Mistakes {
 		{``, `\b[fF]["']`, "Starlark has no f-strings", `write "x-%s" % y, or "x-{}".format(y)`},
 		{``, `[“”‘’]`, "this is not a quote of code", `write " or '`},
 		{`want ('[}\])]'|',')`, `[^\s,](?P<at>)[ \t]*\n\s*(?:"_*"|'_*')(?:\s*:)`, "a comma is missing at the end of this line", "write , after each item"},
+		{`^got string literal, want ('[}\])]'|',')`, `(?s)^\s*(?:""".*?"""|'''.*?''')[ \t]*(?:#[^\n]*)?(?:\n|$)`, host.NotClosed, ""}, // a comment after def f(
 		{`got string literal`, `["'](\s*)(?P<at>["'])`, "strings side by side are not joined", "write +, a comma or : between them"},
 		{`^got ':', want ('[}\])]'|',')`, `(?P<at>:)[ \t]*(?:#.*)?$`, host.NotClosed, ""},
 		{`^got identifier, want ('[}\])]'|',')`, `^\s*(?P<at>\w+)`, "a comma or a closing bracket is missing before this line", "write , after each item, and close each (, [ and {"},
