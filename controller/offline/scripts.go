@@ -32,7 +32,7 @@ func CheckScripts(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 		return nil
 	}
 	g := groupsOf(loaded.Declaration, resolved, known.Kinds())
-	var all []error
+	all := misnamed(loaded.Hooks)
 	programs, seen := map[engine.Program]bool{}, map[engine.Lookup]engine.Program{} // a function may be used for two hooks
 	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize, loaded.Hooks.Customize} {
 		script := scriptOf(called)

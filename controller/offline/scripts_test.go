@@ -175,6 +175,28 @@ func TestTextsOfLookups(t *testing.T) {
                                         ^
   hint: did you mean children["Pod.v1"]?`,
 		},
+		{
+			"a misspelled hook in Starlark", "CompositeController", pods, engine.Starlark, "def sync(): return {}\ndef finalise(): return {}\ndef finalized(): return {}\ndef initialize(): return {}",
+			`sync.star:2:1: no hook is called finalise, so that the server does not call it
+    def finalise(): return {}
+    ^
+  hint: did you mean finalize?`,
+		},
+		{
+			"a misspelled hook in JavaScript", "CompositeController", pods, engine.JavaScript, "function sync() { return {} }\nfunction custmoize() { return {} }\n",
+			`sync.js:2:10: no hook is called custmoize, so that the server does not call it
+    function custmoize() { return {} }
+             ^
+  hint: did you mean customize?`,
+		},
+		{
+			"a misspelled hook in Jsonnet", "CompositeController", pods, engine.Jsonnet, "{\n  sync():: {},\n  Finalize():: {},\n}",
+			`sync.jsonnet:3:3: no hook is called Finalize, so that the server does not call it
+      Finalize():: {},
+      ^
+  hint: did you mean finalize?`,
+		},
+		{"a hook of this name is there", "CompositeController", pods, engine.Starlark, "def sync(): return {}\ndef finalize(): return finalise()\ndef finalise(): return {}", ""},
 		{"functions that are no hooks", "CompositeController", pods, engine.Starlark, "def other(children): return children.Pod\ndef customize(children): return children.Pod\ndef sync(): return {}", ""},
 		{"a field of the other kind of controller", "CompositeController", pods, engine.Starlark, "def sync(parent, attachments = {}): return attachments['x']", ""},
 		{"a kind that may be the declared one", "CompositeController", compositeSpec + "[{apiVersion: a.b/v1, resource: foos}]", engine.Starlark, "def sync(children): return children['Foo.a.b/v1']", ""},
