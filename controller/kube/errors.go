@@ -54,9 +54,15 @@ func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// lacksPermission matches the messages about a missing permission: those of authorizers, those about roles that grant more than the
-// account has, and those about owner references. The refusal of an admission plugin, such as an exceeded quota, has the same status code.
-var lacksPermission = regexp.MustCompile(`(?i)\bforbidden: (?:user "|cannot set (?:blockOwnerDeletion|an ownerRef))`)
+// permission matches why something is forbidden if a permission is missing: to do it, to grant what a role grants, or to be the owner.
+var permission = regexp.MustCompile(`(?i)^(?:user "|cannot set (?:blockOwnerDeletion|an ownerRef))`)
+
+// byAdmission reports whether the message is that of an admission plugin or webhook, such as an exceeded quota. Its status code is the
+// same as that of a missing permission.
+func byAdmission(message string) bool {
+	_, why, isForbidden := strings.Cut(message, " is forbidden: ")
+	return strings.HasPrefix(message, "admission webhook ") || isForbidden && !permission.MatchString(why)
+}
 
 // Forbidden returns the first error in err by which the API server says that a permission is missing, or nil.
 func Forbidden(err error) error {
@@ -64,7 +70,7 @@ func Forbidden(err error) error {
 	case nil:
 		return nil
 	case apierrors.APIStatus:
-		if apierrors.IsForbidden(err) && lacksPermission.MatchString(e.Status().Message) {
+		if apierrors.IsForbidden(err) && !byAdmission(e.Status().Message) {
 			return err
 		}
 		return nil

@@ -18,6 +18,7 @@ func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(`User "u" cannot create resource "configmaps" in API group ""`))
 	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("exceeded quota: few"))
 	owner := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>"))
+	ours := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Message: "service account a/b may not list pods"}}
 	going := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("going"))
 	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for name, c := range map[string]struct {
@@ -31,6 +32,8 @@ func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
 		"after a conflict":    {errors.Join(apierrors.NewConflict(schema.GroupResource{}, "b", nil), denied), denied},
 		"an owner reference":  {owner, owner},
 		"an exceeded quota":   {fmt.Errorf("create: %w", quota), nil},
+		"a webhook":           {apierrors.NewGenericServerResponse(403, "", schema.GroupResource{}, "", `admission webhook "w" denied the request: no`, 0, true), nil},
+		"our own":             {ours, ours},
 		"deleted namespace":   {fmt.Errorf("create: %w", going), nil},
 	} {
 		if got := Forbidden(c.err); got != c.want {
