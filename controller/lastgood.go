@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +74,12 @@ func (v *goodVersions) keep(ctx context.Context, m *managed, c *build.Candidate)
 
 // toBeStored reports whether to store the version now, or to check whether it is still stored.
 func (g *goodVersion) toBeStored(now time.Time) bool {
-	return g.notStored == nil && now.Sub(g.storedAt) > storedFor && now.Sub(g.triedAt) > storeAgain
+	return !neverStored(g.failed) && now.Sub(g.storedAt) > storedFor && now.Sub(g.triedAt) > storeAgain
+}
+
+// neverStored reports whether a version can never be stored because of its content; err is the error of the last try, or nil.
+func neverStored(err error) bool {
+	return errors.Is(err, store.ErrTooLarge) || apierrors.IsInvalid(err)
 }
 
 // put stores a version and records the result.
@@ -84,8 +88,8 @@ func (v *goodVersions) put(ctx context.Context, g *goodVersion) {
 	switch {
 	case err == nil:
 		g.storedAt, g.failed = time.Now(), nil
-	case errors.Is(err, store.ErrTooLarge) || apierrors.IsInvalid(err):
-		g.notStored = err
+	case neverStored(err):
+		g.failed = err
 	case ctx.Err() == nil:
 		if apierrors.IsNotFound(err) {
 			err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
@@ -146,12 +150,8 @@ func mayPass(err error) bool {
 // notStored returns a warning if the last good version cannot be stored because of its content, or until somebody creates the namespace
 // or grants a permission; nil otherwise.
 func (v *goodVersions) notStored(m *managed) []string {
-	g := m.lastKnownGood.Load()
-	if g == nil {
-		return nil
-	}
-	if why := cmp.Or(g.notStored, g.failed); g.notStored != nil || apierrors.IsNotFound(why) || apierrors.IsForbidden(why) {
-		return []string{fmt.Sprintf("the version that runs is not stored, so that it is lost if the server restarts while its source is broken: %v", why)}
+	if g := m.lastKnownGood.Load(); g != nil && (neverStored(g.failed) || apierrors.IsNotFound(g.failed) || apierrors.IsForbidden(g.failed)) {
+		return []string{fmt.Sprintf("the version that runs is not stored, so that it is lost if the server restarts while its source is broken: %v", g.failed)}
 	}
 	return nil
 }

@@ -110,10 +110,9 @@ func (r *readSources) concernedBy(changes scripts.Changes) bool {
 // although each is good.
 type goodVersion struct {
 	build.Candidate
-	storedAt  time.Time // when it was last known to be stored; zero: it is not stored
-	triedAt   time.Time // when storing it last failed
-	notStored error     // why it can never be stored; nil if it may be possible
-	failed    error     // of the last try; nil if there was none, or if it succeeded
+	storedAt time.Time // when it was last known to be stored; zero: it is not stored
+	triedAt  time.Time // when storing it last failed
+	failed   error     // of the last try; nil if there was none, or if it succeeded
 }
 
 // A givenUpVersion is a version that was given up, and why.

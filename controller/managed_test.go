@@ -204,7 +204,7 @@ func TestVersionIsStoredAgainLater(t *testing.T) {
 		{"stored long ago", goodVersion{storedAt: now.Add(-storedFor - 1)}, true},
 		{"just failed", goodVersion{triedAt: now.Add(-storeAgain)}, false},
 		{"failed", goodVersion{triedAt: now.Add(-storeAgain - 1)}, true},
-		{"too large", goodVersion{notStored: store.ErrTooLarge}, false},
+		{"too large", goodVersion{failed: store.ErrTooLarge}, false},
 	} {
 		if got := c.g.toBeStored(now); got != c.want {
 			t.Errorf("%s: it is to be stored: %t", c.name, got)

@@ -10,7 +10,7 @@ import (
 	"metascript/runtimes"
 )
 
-// A script that reads a group of children that does not exist is told which group was probably meant, in each language. In JavaScript
+// The error of a script that reads a group of children that does not exist names the group that was probably meant, in each language. In JavaScript
 // such a group is undefined, and only the next access fails.
 func TestHintForAGroupThatDoesNotExist(t *testing.T) {
 	const (

@@ -103,7 +103,7 @@ func isOfKubernetes(group string) bool {
 }
 
 // MayExist reports whether an API version may have kinds that are not known here: they may be defined by CustomResourceDefinitions, or
-// it may be an alpha or beta version of Kubernetes, which the API server serves only if it is told to.
+// it may be an alpha or beta version of Kubernetes, which the API server serves only if it is enabled there.
 func MayExist(apiVersion string) bool {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -229,7 +229,7 @@ func items(m map[string]any, name string) []map[string]any {
 	list, _ := m[name].([]any)
 	for _, item := range list {
 		v, _ := item.(map[string]any)
-		all = append(all, v) // a nil one keeps the indexes
+		all = append(all, v) // also if it is nil, so that the indexes are those of the list
 	}
 	return all
 }
