@@ -10,7 +10,6 @@ import (
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/endpoints"
-	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/cmd/metascript/internal/version"
@@ -52,7 +51,7 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	cluster, err := kubeconfig.Flags{Path: f.Kubeconfig}.Load()
+	cluster, err := f.Cluster.Load()
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,20 @@ func TestInvalidValuesOfFlags(t *testing.T) {
 	})
 }
 
+// An alias such as "kubectl metascript --context c -n a --as u" works for each command.
+func TestEveryCommandHasTheFlagsOfKubectl(t *testing.T) {
+	for _, cmd := range rootCommand(false, false).Commands() {
+		for _, name := range []string{"kubeconfig", "context", "namespace", "as", "as-group", "user", "server", "token"} {
+			if cmd.Flags().Lookup(name) == nil {
+				t.Errorf("%s has no flag --%s", cmd.Name(), name)
+			}
+		}
+		if n := cmd.Flags().ShorthandLookup("n"); n == nil || n.Name != "namespace" {
+			t.Errorf("%s: -n is not --namespace", cmd.Name())
+		}
+	}
+}
+
 func TestKubeconfigVariableWithoutAFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	t.Setenv("KUBECONFIG", missing)

@@ -16,9 +16,10 @@ import (
 
 // gcFlags are the flags of the command gc.
 type gcFlags struct {
-	cluster kubeconfig.Flags
-	dryRun  bool
-	output  output.Format
+	cluster   kubeconfig.Flags
+	namespace string
+	dryRun    bool
+	output    output.Format
 }
 
 // A collected is the result of the command gc. Its JSON form is the output of "metascript gc -o json".
@@ -66,6 +67,7 @@ finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and 
 		RunE: func(cmd *cobra.Command, _ []string) error { return collectFinalizers(cmd, &f) },
 	}
 	f.cluster.Register(cmd.Flags())
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects; defaults to all, and to objects without a namespace too")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "write nothing, and list the finalizers that would be removed")
 	f.output.Register(cmd.Flags())
 	return cmd
@@ -89,7 +91,7 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 		verb = "would remove"
 	}
 	result := collected{DryRun: f.dryRun, Objects: []removedFinalizer{}}
-	collector.DryRun = f.dryRun
+	collector.Namespace, collector.DryRun = f.namespace, f.dryRun
 	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
 		result.Objects = append(result.Objects, removedFinalizer{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), finalizer, by})
 		if f.output.IsText() {

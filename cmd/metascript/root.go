@@ -5,6 +5,7 @@ import (
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/completion"
+	"metascript/cmd/metascript/internal/kubeconfig"
 )
 
 // rootCommand returns the root command. Without a command it shows its help, or runs the server if server is set: with flags and no
@@ -38,6 +39,7 @@ too. The documentation is in the program: see docs and explain.`,
 	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), checkCommand(), rbacCommand(), gcCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {
+		kubeconfig.Accept(cmd.Flags())
 		completion.Register(cmd) // the flags of the root command are those of controller
 	}
 	return root

@@ -31,7 +31,7 @@ import (
 type runFlags struct {
 	files, parents, children, related []string
 	finalizing                        bool
-	now, controller                   string
+	now, controller, namespace        string
 	output                            output.Format
 	sandbox                           sandbox.Flags
 	schemas                           schemaflags.Flags
@@ -73,6 +73,7 @@ with severity, file, line, column, field, message and hint.`,
 	flags.StringSliceVar(&f.parents, "parent", nil, "files, directories or quoted patterns with the parents")
 	flags.StringSliceVar(&f.children, "children", nil, "files, directories or quoted patterns with the observed children")
 	flags.StringSliceVar(&f.related, "related", nil, "files, directories or quoted patterns with other objects, from which the customize hook selects")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the parents, children and related objects whose files have none")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "call the finalize hook")
 	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; defaults to the current time")
 	f.output.Register(flags)
@@ -257,6 +258,13 @@ func (f *runFlags) calls(ctx context.Context, stdin io.Reader) (calls []*hookcal
 	}
 	if len(parents) == 0 {
 		return nil, nil, fmt.Errorf("--parent has no objects%s", manifest.HintNested(f.parents))
+	}
+	if f.namespace != "" {
+		for _, doc := range slices.Concat(parents, children, related) {
+			if r, ok := known.Kinds().ByKind(doc.GroupVersionKind()); doc.GetNamespace() == "" && (!ok || r.Namespaced) {
+				doc.SetNamespace(f.namespace)
+			}
+		}
 	}
 	for _, parent := range parents {
 		own := children

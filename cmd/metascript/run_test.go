@@ -100,6 +100,12 @@ func TestRunNeedsNoDefinitionOfTheParent(t *testing.T) {
 	metascript(t, "run", "-f", example(name, "controller.yaml"), "--parent", example(name, "parent.yaml")).expect(t, 0, []string{"phoenix-immortalpod"}, nil)
 }
 
+func TestRunWithANamespace(t *testing.T) {
+	inFolder(t, controllerFile+parentFile)
+	metascript(t, "run", "-f", ".", "--parent", "parent.yaml", "--children", "children.yaml", "-n", "shop", "--now", "2026-01-02T15:04:05Z").
+		expect(t, 0, []string{"namespace: shop", "- one"}, []string{"asked about w"})
+}
+
 func TestRunReadsAFolder(t *testing.T) {
 	inFolder(t, controllerFile+parentFile)
 	metascript(t, "run", "-f", ".", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})

@@ -28,6 +28,7 @@ import (
 // A Collector removes the finalizers of deleted controllers from all objects of a cluster. It is for deletions that no
 // server watched. It does not remove the finalizers of controllers that exist.
 type Collector struct {
+	Namespace string                                       // of the objects to visit; "" means all, and objects without a namespace
 	DryRun    bool                                         // nothing is removed
 	OnRemoved func(o *object.Object, finalizer, by string) // called for each finalizer that was removed, or would be in a dry run; by is the controller
 
@@ -63,12 +64,16 @@ func NewCollector(config *rest.Config) (*Collector, error) {
 	}, nil
 }
 
-// Run visits every object once. It continues after an error, and returns all errors joined.
+// Run visits every object of the namespace once. It continues after an error, and returns all errors joined.
 func (c *Collector) Run(ctx context.Context) (Collected, error) {
 	resources, err := c.resources()
 	failed := []error{err}
 	found := &collection{Collector: c, exists: map[spec.ID]bool{}}
+	c.finalizers.Namespace = c.Namespace
 	for _, r := range resources {
+		if c.Namespace != "" && !r.Namespaced {
+			continue
+		}
 		failed = append(failed, c.finalizers.Each(ctx, r, func(o *object.Object) error { return found.look(ctx, o) }))
 	}
 	err = errors.Join(failed...)

@@ -49,7 +49,7 @@ func completionOf(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 // completeContext completes the name of a context in the kubeconfig file that the command would use.
 func completeContext(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	path, _ := cmd.Flags().GetString("kubeconfig") // "" if there is no such flag
-	return kubeconfig.Flags{Path: path}.Contexts(), cobra.ShellCompDirectiveNoFileComp
+	return (&kubeconfig.Flags{Path: path}).Contexts(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // Directories completes names of directories.

@@ -20,25 +20,93 @@ import (
 	"metascript/engine"
 )
 
-// Flags are the flags that name a cluster.
-type Flags struct{ Path, Context string }
+// Flags are the flags that name a cluster and a user. Their names are those of kubectl.
+type Flags struct {
+	Path, Context string
 
-// Register adds the flags to a set.
-func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Path, "kubeconfig", "", "path of a kubeconfig file")
-	flags.StringVar(&f.Context, "context", "", "context in the kubeconfig file; defaults to its current context")
+	overrides clientcmd.ConfigOverrides // of what is in the file
+	set       *pflag.FlagSet            // has the flags, after Register
 }
 
-// KubectlFlags returns the flags with which kubectl uses the same cluster, with a space before each, or "".
-func (f Flags) KubectlFlags() string {
-	text := ""
-	if f.Path != "" {
-		text += " --kubeconfig " + f.Path
+// usage describes the flags in the help of each command. The other flags have the description of kubectl, and are hidden, since there
+// are many and most users need none of them.
+var usage = map[string]string{
+	"kubeconfig": "path of a kubeconfig file",
+	"context":    "context in the kubeconfig file; defaults to its current context",
+	"user":       "user in the kubeconfig file; defaults to the one of the context",
+	"as":         "act as this user, with the permissions of this user; a ServiceAccount is system:serviceaccount:NAMESPACE:NAME",
+	"as-group":   "act as a member of this group too; needs --as, and can be repeated",
+}
+
+// Register adds the flags to a set. There is no flag for the name of a cluster in the file, since --cluster has another meaning here, and
+// none for the timeout of requests, which would end watches.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.StringVar(&f.Path, "kubeconfig", "", "")
+	own.StringVar(&f.Context, "context", "", "")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.CurrentContext, names.Timeout, names.ContextOverrideFlags.ClusterName, names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}, clientcmd.FlagInfo{}, clientcmd.FlagInfo{}, clientcmd.FlagInfo{}
+	clientcmd.BindOverrideFlags(&f.overrides, own, names)
+	own.VisitAll(func(flag *pflag.Flag) {
+		if text, ok := usage[flag.Name]; ok {
+			flag.Usage = text
+		} else {
+			flag.Hidden = true
+		}
+	})
+	flags.AddFlagSet(own)
+	f.set = own
+}
+
+// Accept adds the flags that a command does not have, and --namespace, and does not show them. They have no effect, so that an alias with
+// flags works with each command, as with kubectl.
+func Accept(flags *pflag.FlagSet) {
+	var f Flags
+	f.Register(flags)
+	f.set.StringP("namespace", "n", "", "namespace")
+	f.set.VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	flags.AddFlagSet(f.set) // without those that the command has
+}
+
+// Set reports whether one of the flags is set.
+func (f *Flags) Set() bool {
+	set := false
+	f.visit(func(*pflag.Flag) { set = true })
+	return set
+}
+
+// KubectlFlags returns the flags with which kubectl uses the same cluster as the same user, with a space before each, or "". The values
+// of flags with secrets are not in it.
+func (f *Flags) KubectlFlags() string {
+	var text strings.Builder
+	f.visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			switch {
+			case flag.Name == clientcmd.FlagBearerToken || flag.Name == clientcmd.FlagPassword:
+				value = strings.ToUpper(flag.Name)
+			case strings.ContainsAny(value, " \t\"'$&;()<>|*?`\\"):
+				value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+			}
+			fmt.Fprintf(&text, " --%s=%s", flag.Name, value)
+		}
+	})
+	return text.String()
+}
+
+// visit calls do for each flag that is set.
+func (f *Flags) visit(do func(*pflag.Flag)) {
+	if f.set == nil {
+		return // not registered
 	}
-	if f.Context != "" {
-		text += " --context " + f.Context
-	}
-	return text
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			do(flag)
+		}
+	})
 }
 
 // A Cluster is a cluster that a command uses.
@@ -49,7 +117,7 @@ type Cluster struct {
 
 // Load returns the cluster. It reads the file at Path if that is not "", or else the files in the variable KUBECONFIG, or else
 // ~/.kube/config, or else it uses the service account of the Pod.
-func (f Flags) Load() (*Cluster, error) {
+func (f *Flags) Load() (*Cluster, error) {
 	if err := checkVariable(); f.Path == "" && err != nil {
 		return nil, err
 	}
@@ -65,7 +133,9 @@ func (f Flags) Load() (*Cluster, error) {
 	if f.Context != "" && raw.Contexts[f.Context] == nil {
 		return nil, fmt.Errorf("find a cluster: %w", noContext(f.Context, raw))
 	}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules(), &clientcmd.ConfigOverrides{CurrentContext: f.Context}).ClientConfig()
+	overrides := f.overrides
+	overrides.CurrentContext = f.Context
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules(), &overrides).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("find a cluster: this is not a Pod, and there is no kubeconfig file: name one with --kubeconfig or the variable KUBECONFIG, or put it at ~/.kube/config")
 	}
@@ -81,7 +151,7 @@ func (f Flags) Load() (*Cluster, error) {
 }
 
 // Contexts returns the names of the contexts in the files, sorted; none if there is no file, or it cannot be read.
-func (f Flags) Contexts() []string {
+func (f *Flags) Contexts() []string {
 	raw, err := f.read()
 	if err != nil {
 		return nil
@@ -90,9 +160,9 @@ func (f Flags) Contexts() []string {
 }
 
 // read returns the content of the files.
-func (f Flags) read() (*api.Config, error) { return f.rules().Load() }
+func (f *Flags) read() (*api.Config, error) { return f.rules().Load() }
 
-func (f Flags) rules() *clientcmd.ClientConfigLoadingRules {
+func (f *Flags) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Path
 	return rules

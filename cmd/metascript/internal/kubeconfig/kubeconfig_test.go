@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,7 +36,7 @@ func TestPathHasPrecedenceOverTheVariable(t *testing.T) {
 		{"one of two files of the variable", "", missing + string(filepath.ListSeparator) + second, "https://second"},
 	} {
 		t.Setenv("KUBECONFIG", c.variable)
-		if got, err := (Flags{Path: c.path}).Load(); err != nil || got.Config.Host != c.host || got.Context != "c" || !strings.HasPrefix(got.Config.UserAgent, "metacontroller/") {
+		if got, err := (&Flags{Path: c.path}).Load(); err != nil || got.Config.Host != c.host || got.Context != "c" || !strings.HasPrefix(got.Config.UserAgent, "metacontroller/") {
 			t.Errorf("%s: got %v, error %v, want %s", c.name, got, err, c.host)
 		}
 	}
@@ -48,7 +49,7 @@ func TestErrorsHaveTheNameOfTheFile(t *testing.T) {
 		{"the variable", "", missing, "find a cluster: the variable KUBECONFIG names " + missing + ", and there is no such file"},
 	} {
 		t.Setenv("KUBECONFIG", c.variable)
-		if _, err := (Flags{Path: c.path}).Load(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := (&Flags{Path: c.path}).Load(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -64,23 +65,51 @@ func TestContexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ context, want, host string }{{"", "test", "https://test"}, {"production", "production", "https://production"}} {
-		if got, err := (Flags{Path: path, Context: c.context}).Load(); err != nil || got.Context != c.want || got.Config.Host != c.host {
+		if got, err := (&Flags{Path: path, Context: c.context}).Load(); err != nil || got.Context != c.want || got.Config.Host != c.host {
 			t.Errorf("context %q: got %+v, error %v", c.context, got, err)
 		}
 	}
-	if got := (Flags{Path: path}).Contexts(); !slices.Equal(got, []string{"production", "test"}) {
+	if got := (&Flags{Path: path}).Contexts(); !slices.Equal(got, []string{"production", "test"}) {
 		t.Errorf("the contexts are %v", got)
 	}
 	for context, want := range map[string]string{
 		"prodution": `there is no context "prodution": did you mean "production"?`,
 		"other-one": `there is no context "other-one": want one of production, test`,
 	} {
-		if _, err := (Flags{Path: path, Context: context}).Load(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (&Flags{Path: path, Context: context}).Load(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	if got := (Flags{Path: "f", Context: "c"}).KubectlFlags(); got != " --kubeconfig f --context c" {
-		t.Errorf("the flags of kubectl are %q", got)
+}
+
+// parsed returns the Flags of a command line.
+func parsed(t *testing.T, line ...string) *Flags {
+	t.Helper()
+	var f Flags
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.Register(set)
+	if err := set.Parse(line); err != nil {
+		t.Fatal(err)
+	}
+	return &f
+}
+
+func TestFlagsOfKubectl(t *testing.T) {
+	path := write(t, "first")
+	f := parsed(t, "--kubeconfig="+path, "--as=system:serviceaccount:a:b", "--as-group=g", "--as-group=h i", "--token=secret", "--server=https://second")
+	got, err := f.Load()
+	if err != nil || got.Config.Host != "https://second" || got.Config.BearerToken != "secret" {
+		t.Fatalf("got %+v, error %v", got, err)
+	}
+	if who := got.Config.Impersonate; who.UserName != "system:serviceaccount:a:b" || !slices.Equal(who.Groups, []string{"g", "h i"}) {
+		t.Errorf("the requests are those of %+v", who)
+	}
+	want := " --as=system:serviceaccount:a:b --as-group=g --as-group='h i' --kubeconfig=" + path + " --server=https://second --token=TOKEN"
+	if flags := f.KubectlFlags(); flags != want || !f.Set() {
+		t.Errorf("the flags of kubectl are %q, want %q", flags, want)
+	}
+	if none := parsed(t); none.Set() || none.KubectlFlags() != "" {
+		t.Error("a flag is set that was not on the command line")
 	}
 }
 

@@ -22,7 +22,7 @@ type Flags struct {
 
 // Register adds the flags to a command.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.use, "cluster", false, "use the kinds and schemas of the current cluster, instead of the built-in ones of Kubernetes; --kubeconfig and --context imply --cluster")
+	flags.BoolVar(&f.use, "cluster", false, "use the kinds and schemas of the current cluster, instead of the built-in ones of Kubernetes; --kubeconfig, --context, --as and the other flags of kubectl imply --cluster")
 	f.cluster.Register(flags)
 }
 
@@ -30,7 +30,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // files. Definitions in files have precedence over those of the cluster.
 func (f *Flags) Schemas(ctx context.Context, files ...*apiextensionsv1.CustomResourceDefinition) (*schemas.Set, error) {
 	base := schemas.Kubernetes()
-	if f.use || f.cluster != (kubeconfig.Flags{}) {
+	if f.use || f.cluster.Set() {
 		cluster, err := f.cluster.Load()
 		if err != nil {
 			return nil, err

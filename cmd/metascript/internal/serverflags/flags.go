@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/logging"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller"
@@ -25,7 +26,7 @@ import (
 // Flags are the flags of the server. Flags of Metacontroller have the same names and meanings, so that its Deployment works with this
 // program. docs/server.md lists all flags, and a test compares it with Register.
 type Flags struct {
-	Kubeconfig             string
+	Cluster                kubeconfig.Flags
 	Health, Metrics, Pprof string // addresses; "0" means off
 
 	Log     logging.Flags
@@ -51,7 +52,7 @@ type Flags struct {
 // Register adds the flags to a set.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.webhookMemory = flagvalue.Bytes(bodies.Default)
-	flags.StringVar(&f.Kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
+	f.Cluster.Register(flags)
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "maximum number of parents of one controller that are reconciled at the same time")
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is cached; a new CustomResourceDefinition is noticed at once")
 	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "interval at which every parent is reconciled although nothing changed; 0 means never")
@@ -59,7 +60,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "maximum number of requests to the API server per second; 0 means no limit: API Priority and Fairness protects the API server")
 	flags.IntVar(&f.burst, "client-go-burst", 0, "maximum number of requests to the API server in a burst, above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
-	flags.StringVar(&f.namespace, "namespace", "", "namespace where the server stores its own objects; defaults to the namespace of the Pod, or to metacontroller outside of a Pod")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace where the server stores its own objects; defaults to the namespace of the Pod, or to metacontroller outside of a Pod")
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "refuse controllers without spec.serviceAccount, which would act as the server itself")
 	flags.StringSliceVar(&f.scriptNamespaces, "script-namespaces", nil, "namespaces of ConfigMaps from which controllers with spec.serviceAccount may load scripts, in addition to the namespace of the account; * is all namespaces")
 	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "maximum number of events about one object per second; the default is one in five minutes")
