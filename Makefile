@@ -6,7 +6,7 @@ GO    ?= go
 
 # One binary with all components of a control plane; see test/cluster. After a change of the version, run "make schemas".
 CLUSTER_VERSION := v1.36.3
-CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
+CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum test/cluster/build.sh
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 # The version that the program reports. Without git, or outside of a repository, the program reports the version of its module.
@@ -22,7 +22,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -30,11 +30,13 @@ help: ## list the targets
 build: ## build build/metascript
 	$(GO) build -trimpath -ldflags "-s -w -X metascript/cmd/metascript/internal/version.number=$(VERSION)" -o $(BUILD)/metascript ./cmd/metascript
 
-cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build takes 5 to 10 minutes
+cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build on a machine takes 5 to 10 minutes
 
 $(BUILD)/cluster: $(CLUSTER_SOURCES)
-	@echo "building the test cluster; the first build takes 5 to 10 minutes" >&2
-	cd test/cluster && $(GO) build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(CLUSTER_VERSION)" -o $(CURDIR)/$(BUILD)/cluster .
+	@GO=$(GO) test/cluster/build.sh $@ $(CLUSTER_VERSION)
+
+play: build ## simulate four of the examples, in seconds and without a cluster
+	@METASCRIPT=$(BUILD)/metascript test/demo/play.sh $(BUILD)/play
 
 demo: build cluster ## run four of the examples on a real control plane, then clean up
 	@BUILD=$(BUILD) test/demo/demo.sh
