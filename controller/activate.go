@@ -134,6 +134,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 // bindCustomize sets the fields of b that the customize hook needs.
 func (a *activator) bindCustomize(b *binding.Binding) {
 	b.Discover = a.resources
+	b.RelatedScope.Watched = a.WatchNamespaces
 	b.OnRelated = func(parent object.Ref, rules []related.Rule) {
 		for _, rule := range rules {
 			a.noteRelated(b, rule)
@@ -155,18 +156,18 @@ func (a *activator) noteRelated(b *binding.Binding, rule related.Rule) {
 
 func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 	for _, parent := range b.Parents {
-		parent.Cache = a.caches.Open(informer.Spec{Resource: parent.GroupVersionResource})
+		parent.Cache = a.caches.Open(informer.Spec{Resource: parent.GroupVersionResource, Namespaced: parent.Namespaced})
 	}
 	opened := map[object.Kind]bool{}
 	for _, rule := range found.Children {
 		kind := rule.ObjectKind()
 		if !opened[kind] {
 			opened[kind] = true
-			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource})})
+			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource, Namespaced: rule.Namespaced})})
 		}
 	}
 	if b.Revisions != nil {
-		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.GetLive
+		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions, Namespaced: true}), b.GetLive
 	}
 }
 

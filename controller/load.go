@@ -45,8 +45,7 @@ func (l *loader) load(ctx context.Context, id spec.ID) error {
 		l.activator.stop(replaced) // of an object with another UID, which was deleted
 	}
 	d, err := spec.Read(o)
-	one := &loading{loader: l, record: m, candidate: &build.Candidate{Declaration: d, Object: o}}
-	return one.run(ctx, err)
+	return (&loading{loader: l, record: m, candidate: &build.Candidate{Declaration: d, Object: o}}).run(ctx, err)
 }
 
 // finishDeletion stops what runs for a deleted controller object, drops its state, and finishes its deletion.
@@ -130,6 +129,9 @@ func (l *loading) loadSpec(ctx context.Context) {
 	}
 	l.candidate.Resolved, l.result.ResourcesErr = l.activator.discover(d)
 	l.result.Discovered = true
+	if l.result.SpecErr = l.candidate.Resolved.CheckNamespaces(d, l.WatchNamespaces); l.result.SpecErr != nil {
+		return
+	}
 	l.rollback.noteOutcome(ctx, l.record)
 	built, err := l.build(ctx)
 	l.noteSources(err)

@@ -34,6 +34,7 @@ import (
 	"metascript/controller/reconcile"
 	"metascript/controller/references"
 	"metascript/controller/related"
+	"metascript/controller/selection"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/scripts"
@@ -73,21 +74,19 @@ type Options struct {
 	// select are read. It may be called concurrently. It may be nil.
 	OnRelated func(of spec.ID, parent object.Ref, rules []related.Rule)
 
-	Election  *Election // nil: no other server runs at the same time
-	Namespace string    // of the server; default metacontroller
+	Election        *Election            // nil: no other server runs at the same time
+	Namespace       string               // of the server; default metacontroller
+	WatchNamespaces selection.Namespaces // of parents, children and accounts; nil: all
 }
 
 // Election is lease.Election.
 type Election = lease.Election
 
-// defaultNamespace is the namespace in which Metacontroller is installed.
-const defaultNamespace = "metacontroller"
-
 func (o *Options) setDefaults() {
 	o.Workers = cmp.Or(max(o.Workers, 0), 8)
 	o.DiscoveryInterval = cmp.Or(max(o.DiscoveryInterval, 0), 30*time.Second)
 	o.DeletionGrace = cmp.Or(max(o.DeletionGrace, 0), time.Minute)
-	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
+	o.Namespace = cmp.Or(o.Namespace, "metacontroller") // in which Metacontroller is installed
 	if o.Selector == nil {
 		o.Selector = labels.Everything()
 	}
@@ -170,6 +169,7 @@ func (e *environment) connect() (err error) {
 	e.events = kube.NewEvents(typed, e.Options.Events)
 	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
+	e.caches.Namespaces = e.WatchNamespaces
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
@@ -181,8 +181,8 @@ func (e *environment) connect() (err error) {
 	e.accounts = &accounts.Accounts{
 		Actors:   kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events}),
 		Reviewer: access.New(unfenced.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
-		Client:   e.client, Log: e.Log, Finalizers: &kube.Finalizers{Client: e.outlines, Write: e.write},
-		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces,
+		Client:   e.client, Log: e.Log, Finalizers: &kube.Finalizers{Client: e.outlines, Write: e.write, Namespaces: e.WatchNamespaces},
+		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces, Watched: e.WatchNamespaces,
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (e *environment) shareAmongReconcilers() {
 	e.shared = reconcile.NewShared()
 	e.shared.Related.Log = e.Log
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
-		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
+		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, Namespaced: resource.Namespaced})
 	}
 	e.webhookResponses = bodies.New(e.WebhookMemory)
 	e.cachedResponses = bodies.New(e.webhookResponses.Size() / 2)

@@ -16,8 +16,8 @@ import (
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(store.SweepPeriod)
 	defer tick.Stop()
-	stored := store.Sweeper{Namespace: s.Namespace, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
-	unused := revisions.Sweeper{Client: s.client, Metadata: s.outlines, Resources: s.resources, Writer: s.write, Runs: s.runsAsWritten}
+	stored := store.Sweeper{Namespace: s.Namespace, Watched: s.WatchNamespaces, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
+	unused := revisions.Sweeper{Client: s.client, Metadata: s.outlines, Watched: s.WatchNamespaces, Resources: s.resources, Writer: s.write, Runs: s.runsAsWritten}
 	logged := map[string]string{}
 	log := func(what string, err error) {
 		if err != nil && err.Error() != logged[what] && ctx.Err() == nil {

@@ -35,6 +35,7 @@ import (
 type rbacFlags struct {
 	files, parents, cases []string
 	namespaces            []string
+	watched               bool
 	account               string
 	part                  flagvalue.Choice
 	server                string
@@ -71,7 +72,8 @@ The last objects for each controller are for a server that is not permitted to d
 account. With --part only one of the two parts is printed.
 
 With --namespace, the parents are only in these namespaces, and the account gets Roles there. Without --namespace, the account
-gets ClusterRoles. For an object in one known namespace, such as a Secret of a webhook, it always gets a Role.
+gets ClusterRoles. For an object in one known namespace, such as a Secret of a webhook, it always gets a Role. With --watched,
+the server gets Roles in these namespaces too.
 
 The objects that a customize hook selects are known only when the hook is called. The command calls it with the parents of
 --parent, and with those of test cases. The test cases are in the directories of the controllers, as for "metascript test", or
@@ -100,6 +102,7 @@ scripts, need not be in the files.`,
 	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files, directories or quoted patterns with the controllers, and with CustomResourceDefinitions; "-" is standard input`)
 	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of controllers without spec.serviceAccount")
 	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "the parents are only in this namespace; the flag can be repeated")
+	flags.BoolVar(&f.watched, "watched", false, "the server runs with --watch-namespaces, and gets Roles in the namespaces of --namespace in place of ClusterRoles")
 	flags.Var(&f.part, "part", "what is printed: "+f.part.Words())
 	flags.StringVar(&f.server, "server-account", "metacontroller/metacontroller", "NAMESPACE/NAME of the ServiceAccount of the server")
 	flags.BoolVar(&f.constrained, "constrained-impersonation", false, "permit the server only those requests as the account that the controller needs; this needs Kubernetes 1.36")
@@ -134,6 +137,9 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 		return err
 	}
 	defer sandbox.Close()
+	if f.watched && len(f.namespaces) == 0 {
+		return errors.New("--watched needs the namespaces that the server watches: add --namespace for each")
+	}
 	loader, err := f.loader(cmd, docs, sandbox)
 	if err != nil {
 		return err
@@ -161,7 +167,7 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 
 // loader returns a Loader that uses only files.
 func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *sandbox.Sandbox) (*rbac.Loader, error) {
-	l := &rbac.Loader{Sandbox: in, Namespaces: f.namespaces, Log: cmd.ErrOrStderr()}
+	l := &rbac.Loader{Sandbox: in, Namespaces: f.namespaces, Watched: f.watched, Log: cmd.ErrOrStderr()}
 	var err error
 	if f.account != "" {
 		if l.Account, err = parseAccount("service-account", f.account); err != nil {

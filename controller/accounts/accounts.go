@@ -18,6 +18,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/references"
 	"metascript/controller/related"
+	"metascript/controller/selection"
 	"metascript/scripts"
 )
 
@@ -29,14 +30,18 @@ type Accounts struct {
 	Finalizers *kube.Finalizers  // as the server itself
 	Log        *slog.Logger
 
-	Required         bool     // a controller must have an account
-	ScriptNamespaces []string // from which all controllers may load scripts; * is all
+	Required         bool                 // a controller must have an account
+	ScriptNamespaces []string             // from which all controllers may load scripts; * is all
+	Watched          selection.Namespaces // of the accounts
 }
 
-// Check returns an error if a controller must have an account and has none.
+// Check returns an error if a controller must have an account and has none, or if its account is not watched.
 func (a *Accounts) Check(who account.Account) error {
 	if a.Required && who.IsServer() {
 		return errors.New("spec.serviceAccount is missing, and this server runs with --require-service-account: name the ServiceAccount that the controller acts as; metascript rbac prints one with the permissions that it needs")
+	}
+	if !who.IsServer() && !a.Watched.Has(who.Namespace) {
+		return fmt.Errorf("spec.serviceAccount.namespace is %q, and %s", who.Namespace, a.Watched)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ type Binding struct {
 
 	// Hooks are the hooks at the start. An edit of a script replaces them in package reconcile, not here.
 	build.Hooks
-	// ParentNamespaceOnly says that a namespaced parent sees only related objects of its own namespace.
-	ParentNamespaceOnly bool
+	// RelatedScope limits the related objects of a parent.
+	RelatedScope related.Scope
 	// Discover finds the resources that the customize hook names.
 	Discover kube.Finder
 	// OnRelated is called with the rules of the customize hook for a parent, before the caches of their resources are opened. It may be
@@ -109,7 +109,7 @@ func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
-	b.ParentNamespaceOnly = build.VersionOf(d.Hook(hook.Customize), d.Script) != hook.V2
+	b.RelatedScope.SameNamespace = build.VersionOf(d.Hook(hook.Customize), d.Script) != hook.V2
 	rules, err := spec.ParentRules(d, found)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 	for i, v := range variants {
 		var err error
 		if results[i], err = c.customize(ctx, parent, v, cached); err == nil {
-			rules[i], err = related.Rules(v.Parent, results[i].rules, c.Binding.Discover, c.Binding.ParentNamespaceOnly)
+			rules[i], err = related.Rules(v.Parent, results[i].rules, c.Binding.Discover, c.Binding.RelatedScope)
 		}
 		if err != nil {
 			return v.wrap(err)

@@ -22,6 +22,7 @@ import (
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/selection"
 	"metascript/controller/spec"
 )
 
@@ -69,7 +70,9 @@ func (c *Collector) Run(ctx context.Context) (Collected, error) {
 	resources, err := c.resources()
 	failed := []error{err}
 	found := &collection{Collector: c, exists: map[spec.ID]bool{}}
-	c.finalizers.Namespace = c.Namespace
+	if c.Namespace != "" {
+		c.finalizers.Namespaces = selection.Namespaces{c.Namespace}
+	}
 	for _, r := range resources {
 		if c.Namespace != "" && !r.Namespaced {
 			continue

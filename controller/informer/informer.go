@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,14 +32,18 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/controller/selection"
 )
 
 // A Spec says which objects a cache has. Caches are shared between handles with equal Specs.
 type Spec struct {
 	Resource  schema.GroupVersionResource
-	Namespace string // "" is all namespaces
+	Namespace string // "" is all namespaces, or with Namespaced those of the Factory
 	Selector  string // of labels; "" selects all
 	Name      string // of a single object; "" is all objects
+
+	// Namespaced says that the resource has namespaces, so that Factory.Namespaces limits the cache.
+	Namespaced bool
 
 	// MetadataOnly drops all fields of an object but apiVersion, kind and metadata.
 	MetadataOnly bool
@@ -56,6 +61,10 @@ type Factory struct {
 	// Ownership reads the managedFields of an object, for [Informer.Owned]. nil: they are dropped. It is set before the first Open.
 	Ownership func(*object.Object) ownership.Fields
 
+	// Namespaces limits the caches of resources with namespaces, which then have a watch for each; nil: all. It is set before the first
+	// Open.
+	Namespaces selection.Namespaces
+
 	mu     sync.Mutex // guards shared, and handles of each
 	shared map[Spec]*shared
 }
@@ -63,6 +72,7 @@ type Factory struct {
 // shared is a running cache and its watch.
 type shared struct {
 	cache.SharedIndexInformer
+	spec     Spec
 	handles  int
 	stop     context.CancelFunc         // stops the watch
 	done     chan struct{}              // closed when the watch has stopped
@@ -81,15 +91,34 @@ func NewFactory(client dynamic.Interface, log *slog.Logger) *Factory {
 // Open returns a handle to the cache that spec describes. It starts the cache if this is its first handle. The caller must close
 // the handle.
 func (f *Factory) Open(spec Spec) *Informer {
+	i := &Informer{spec: spec, factory: f}
+	namespaces := []string{spec.Namespace}
+	if spec.Namespaced && spec.Namespace == "" {
+		namespaces = f.Namespaces.Requests()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, namespace := range namespaces {
+		i.parts = append(i.parts, f.part(spec.in(namespace)))
+	}
+	return i
+}
+
+// part returns the cache of a spec for another handle. The caller has locked mu.
+func (f *Factory) part(spec Spec) *shared {
 	s := f.shared[spec]
 	if s == nil {
 		s = f.start(spec)
 		f.shared[spec] = s
 	}
 	s.handles++
-	return &Informer{spec: spec, shared: s, factory: f}
+	return s
+}
+
+// in returns the spec of the cache of one namespace; "" is all.
+func (s Spec) in(namespace string) Spec {
+	s.Namespace, s.Namespaced = namespace, false
+	return s
 }
 
 // Running returns how many watches run.
@@ -117,7 +146,7 @@ func (f *Factory) start(spec Spec) *shared {
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
 		spec.limitRequest).Informer()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
+	s := &shared{SharedIndexInformer: inf, spec: spec, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
 	s.owned.read = f.Ownership
 	// The setters fail only on an informer that has been started, or has ended.
 	_ = inf.SetTransform(func(obj any) (any, error) {
@@ -159,12 +188,12 @@ func (s Spec) limitRequest(o *metav1.ListOptions) {
 }
 
 // release removes a handle. If it is the last one, release stops the watch and waits until it has stopped.
-func (f *Factory) release(spec Spec, s *shared) {
+func (f *Factory) release(s *shared) {
 	f.mu.Lock()
 	s.handles--
 	last := s.handles == 0
 	if last {
-		delete(f.shared, spec)
+		delete(f.shared, s.spec)
 	}
 	f.mu.Unlock()
 	if last {
@@ -227,11 +256,17 @@ func (s Spec) strip(obj any) (any, error) {
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.
 type Informer struct {
 	spec    Spec
-	shared  *shared
+	parts   []*shared // usually one; one for each of Factory.Namespaces
 	factory *Factory
 
-	mu            sync.Mutex // guards registrations
-	registrations []cache.ResourceEventHandlerRegistration
+	mu       sync.Mutex // guards handlers
+	handlers []handler
+}
+
+// A handler is an event handler of a part.
+type handler struct {
+	part *shared
+	cache.ResourceEventHandlerRegistration
 }
 
 // Again returns another handle to the same cache.
@@ -245,16 +280,19 @@ func (i *Informer) Resource() schema.GroupVersionResource { return i.spec.Resour
 // was deleted.
 //
 // A panic in handler is logged. It stops neither the watch nor the other handlers.
-func (i *Informer) Handle(handler func(old, current *object.Object)) error {
+func (i *Informer) Handle(handle func(old, current *object.Object)) error {
+	var one sync.Mutex // at a time, if there are several parts
 	on := func(old, current *object.Object) {
+		one.Lock()
+		defer one.Unlock()
 		defer func() {
 			if r := recover(); r != nil {
 				i.factory.log.Error("panic in an event handler, please report it", "resource", i.spec.Resource.String(), "panic", r, "stack", string(debug.Stack()))
 			}
 		}()
-		handler(old, current)
+		handle(old, current)
 	}
-	r, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	events := cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { on(nil, o.(*object.Object)) },
 		UpdateFunc: func(old, o any) { on(old.(*object.Object), o.(*object.Object)) },
 		DeleteFunc: func(o any) {
@@ -265,13 +303,16 @@ func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 				on(last, nil)
 			}
 		},
-	})
-	if err != nil {
-		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.registrations = append(i.registrations, r)
+	for _, part := range i.parts {
+		r, err := part.AddEventHandler(events)
+		if err != nil {
+			return err
+		}
+		i.handlers = append(i.handlers, handler{part, r})
+	}
 	return nil
 }
 
@@ -279,9 +320,9 @@ func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 // ctx is done before.
 func (i *Informer) WaitForSync(ctx context.Context) bool {
 	i.mu.Lock()
-	waits := []cache.InformerSynced{i.shared.HasSynced}
-	for _, r := range i.registrations {
-		waits = append(waits, r.HasSynced)
+	waits := []cache.InformerSynced{i.HasSynced}
+	for _, h := range i.handlers {
+		waits = append(waits, h.HasSynced)
 	}
 	i.mu.Unlock()
 	return cache.WaitForCacheSync(ctx.Done(), waits...)
@@ -293,12 +334,16 @@ func (i *Informer) WaitForSyncOrError(ctx context.Context) {
 }
 
 // HasSynced reports whether the cache has synced. Before that, objects that exist may be missing.
-func (i *Informer) HasSynced() bool { return i.shared.HasSynced() }
+func (i *Informer) HasSynced() bool {
+	return !slices.ContainsFunc(i.parts, func(s *shared) bool { return !s.HasSynced() })
+}
 
 // SyncError returns the last error of the watch if the cache has not synced yet, and nil otherwise.
 func (i *Informer) SyncError() error {
-	if last := i.shared.watchErr.Load(); last != nil && !i.shared.HasSynced() {
-		return last.err
+	for _, s := range i.parts {
+		if last := s.watchErr.Load(); last != nil && !s.HasSynced() {
+			return last.err
+		}
 	}
 	return nil
 }
@@ -306,8 +351,10 @@ func (i *Informer) SyncError() error {
 // Stale returns the last error of the watch if the cache has synced but gets no updates since then, because the watch is not
 // permitted or the resource is not served any more. It returns nil otherwise, also after other errors, which are temporary.
 func (i *Informer) Stale() error {
-	if last := i.shared.watchErr.Load(); last != nil && i.shared.HasSynced() && last.lasts(i.shared.LastSyncResourceVersion()) {
-		return last.err
+	for _, s := range i.parts {
+		if last := s.watchErr.Load(); last != nil && s.HasSynced() && last.lasts(s.LastSyncResourceVersion()) {
+			return last.err
+		}
 	}
 	return nil
 }
@@ -329,15 +376,31 @@ func (e *watchError) lasts(version string) bool {
 
 // Close removes the handlers of this Informer and closes the handle. It must be called once.
 func (i *Informer) Close() {
-	for _, r := range i.registrations {
-		_ = i.shared.RemoveEventHandler(r) // fails only for a handler of another informer
+	for _, h := range i.handlers {
+		_ = h.part.RemoveEventHandler(h.ResourceEventHandlerRegistration) // fails only for a handler of another informer
 	}
-	i.factory.release(i.spec, i.shared)
+	for _, s := range i.parts {
+		i.factory.release(s)
+	}
+}
+
+// part returns the cache that has the objects of a namespace; nil if none has.
+func (i *Informer) part(namespace string) *shared {
+	for _, s := range i.parts {
+		if s.spec.Namespace == "" || s.spec.Namespace == namespace {
+			return s
+		}
+	}
+	return nil
 }
 
 // Get returns the object with this name, or nil.
 func (i *Informer) Get(key object.Key) *object.Object {
-	o, found, err := i.shared.GetIndexer().GetByKey(key.String())
+	s := i.part(key.Namespace)
+	if s == nil {
+		return nil
+	}
+	o, found, err := s.GetIndexer().GetByKey(key.String())
 	if err != nil || !found {
 		return nil
 	}
@@ -345,32 +408,45 @@ func (i *Informer) Get(key object.Key) *object.Object {
 }
 
 // List returns all objects, in no order.
-func (i *Informer) List() []*object.Object { return objects(i.shared.GetIndexer().List()) }
+func (i *Informer) List() []*object.Object {
+	return i.collect(func(s *shared) []any { return s.GetIndexer().List() })
+}
 
 // OwnedBy returns the objects whose controller has this UID, in no order.
 func (i *Informer) OwnedBy(uid types.UID) []*object.Object { return i.indexed(byOwner, string(uid)) }
 
-// CaughtUp reports whether the cache is at least as new as resourceVersion, which a write to this resource returned. It is true if
-// the versions cannot be compared.
-func (i *Informer) CaughtUp(resourceVersion string) bool {
-	seen := i.shared.GetIndexer().LastStoreSyncResourceVersion()
+// CaughtUp reports whether the cache is at least as new as resourceVersion, which a write to an object in this namespace returned. It
+// is true if the versions cannot be compared, or if the cache does not have the objects of this namespace.
+func (i *Informer) CaughtUp(namespace, resourceVersion string) bool {
+	s := i.part(namespace)
+	if s == nil {
+		return true
+	}
+	seen := s.GetIndexer().LastStoreSyncResourceVersion()
 	order, err := resourceversion.CompareResourceVersion(seen, resourceVersion)
 	return err != nil || order >= 0
 }
 
 // indexed returns the objects with a value in an index; nil if there is no such index.
 func (i *Informer) indexed(index, value string) []*object.Object {
-	found, err := i.shared.GetIndexer().ByIndex(index, value)
-	if err != nil {
-		return nil
-	}
-	return objects(found)
+	return i.collect(func(s *shared) []any {
+		found, err := s.GetIndexer().ByIndex(index, value)
+		if err != nil {
+			return nil
+		}
+		return found
+	})
 }
 
-func objects(items []any) []*object.Object {
-	list := make([]*object.Object, len(items))
-	for n, item := range items {
-		list[n] = item.(*object.Object)
+// collect returns the objects that from returns for each part.
+func (i *Informer) collect(from func(*shared) []any) []*object.Object {
+	var list []*object.Object
+	for _, s := range i.parts {
+		items := from(s)
+		list = slices.Grow(list, len(items))
+		for _, item := range items {
+			list = append(list, item.(*object.Object))
+		}
 	}
 	return list
 }

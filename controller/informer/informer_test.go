@@ -23,6 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/object"
+	"metascript/controller/selection"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -417,7 +418,7 @@ func TestClosedHandleIsNotCalled(t *testing.T) {
 func TestCaughtUp(t *testing.T) {
 	c := newCluster()
 	i := c.open(t, Spec{Resource: configMaps})
-	if i.CaughtUp("1000") {
+	if i.CaughtUp("default", "1000") {
 		t.Error("an empty cache is caught up with version 1000")
 	}
 	seen := make(events)
@@ -429,9 +430,52 @@ func TestCaughtUp(t *testing.T) {
 	c.create(t, written)
 	seen.expect(t, "added a")
 	for version, want := range map[string]bool{"999": true, "1000": true, "1001": false, "10000": false, "not a number": true} {
-		if got := i.CaughtUp(version); got != want {
+		if got := i.CaughtUp("default", version); got != want {
 			t.Errorf("after version 1000 it is caught up with %s: %t, want %t", version, got, want)
 		}
+	}
+}
+
+// With Factory.Namespaces, a handle has a watch for each of these namespaces, and the objects of all of them.
+func TestNamespaces(t *testing.T) {
+	of := func(namespace, name string) *object.Object { return configMap(namespace, name, owner("u", true)) }
+	c := newCluster(of("a", "x"), of("b", "x"), of("c", "x"))
+	c.Namespaces = selection.Namespaces{"a", "b"}
+	i := c.open(t, Spec{Resource: configMaps, Namespaced: true})
+	one := c.open(t, Spec{Resource: configMaps, Namespaced: true, Namespace: "b"})
+	if n := c.Running(); n != 2 {
+		t.Errorf("%d watches run, want those of a and b", n)
+	}
+	want := []string{"a/x", "b/x"}
+	for what, got := range map[string][]*object.Object{
+		"all": i.List(), "by owner": i.OwnedBy("u"), "by name": i.Select(selection.Query{Names: []string{"x"}}), "without labels": i.Select(selection.Query{}),
+	} {
+		if diff := cmp.Diff(want, keys(got)); diff != "" {
+			t.Errorf("objects, %s (-want +got):\n%s", what, diff)
+		}
+	}
+	if got := keys(one.List()); !slices.Equal(got, []string{"b/x"}) {
+		t.Errorf("the cache of b has %v", got)
+	}
+	if i.Get(object.Key{Namespace: "b", Name: "x"}) == nil || i.Get(object.Key{Namespace: "c", Name: "x"}) != nil {
+		t.Error("the cache has not exactly the objects of a and b")
+	}
+	if !i.CaughtUp("c", "1000") {
+		t.Error("a write in a namespace that is not watched is waited for")
+	}
+	seen := make(events)
+	if err := i.Handle(seen.on); err != nil {
+		t.Fatal(err)
+	}
+	seen.expect(t, "added x")
+	seen.expect(t, "added x")
+	c.create(t, of("c", "unseen"))
+	written := of("b", "y")
+	written.SetResourceVersion("1000")
+	c.create(t, written)
+	seen.expect(t, "added y")
+	if !i.CaughtUp("b", "1000") || i.CaughtUp("a", "1000") {
+		t.Error("the version of a namespace is not its own")
 	}
 }
 

@@ -60,8 +60,18 @@ func (w *owned) forget(obj any) {
 // Owned returns the fields that the field manager of [Factory.Ownership] owns of the object with this UID; the zero value if it
 // applied nothing.
 func (i *Informer) Owned(uid types.UID) ownership.Fields {
-	w := &i.shared.owned
+	for _, s := range i.parts {
+		if fields, has := s.owned.of(uid); has {
+			return fields
+		}
+	}
+	return ownership.Fields{}
+}
+
+// of returns the entry of an object.
+func (w *owned) of(uid types.UID) (fields ownership.Fields, has bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fields[uid]
+	fields, has = w.fields[uid]
+	return fields, has
 }

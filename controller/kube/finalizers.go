@@ -14,23 +14,34 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/selection"
 )
 
 // Finalizers finds the objects that have finalizers, and removes finalizers.
 type Finalizers struct {
-	Client    metadata.Interface
-	Write     *Writer
-	Namespace string // of the objects that Each visits; "" means all
+	Client     metadata.Interface
+	Write      *Writer
+	Namespaces selection.Namespaces // of the objects that Each visits
 }
 
 // pageSize is how many objects a list request returns at most, which limits the memory.
 const pageSize = 500
 
-// EachMetadata calls visit with the metadata of each object of a resource in a namespace, or in all if it is "". The error is that of a list request.
-func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, namespace string, visit func(*metav1.PartialObjectMetadata)) error {
+// EachMetadata calls visit with the metadata of each object of a resource that has namespaces, in these. The error is that of a list
+// request.
+func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, in selection.Namespaces, visit func(*metav1.PartialObjectMetadata)) error {
+	for _, namespace := range in.Requests() {
+		if err := eachMetadata(ctx, client.Resource(resource).Namespace(namespace), visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachMetadata(ctx context.Context, client metadata.ResourceInterface, visit func(*metav1.PartialObjectMetadata)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := client.Resource(resource).Namespace(namespace).List(ctx, options)
+		page, err := client.List(ctx, options)
 		if err != nil {
 			return err
 		}
@@ -47,7 +58,7 @@ func EachMetadata(ctx context.Context, client metadata.Interface, resource schem
 // error of visit, and returns all errors joined.
 func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.Object) error) error {
 	var failed []error
-	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, f.Namespace, func(item *metav1.PartialObjectMetadata) {
+	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, f.Namespaces, func(item *metav1.PartialObjectMetadata) {
 		if len(item.Finalizers) > 0 {
 			failed = append(failed, visit(outline(r, item.ObjectMeta)))
 		}

@@ -270,7 +270,7 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.ParentNamespaceOnly)
+	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.RelatedScope)
 	if wrong := (*related.RuleError)(nil); errors.As(err, &wrong) {
 		return nil, response.Problem(wrong.Path(), wrong.Error(), "")
 	}

@@ -52,8 +52,8 @@ func (t tracker) cacheShows(op plan.Op, stored *object.Object) func() bool {
 		return nil
 	}
 	if op.Verb != plan.Delete {
-		version := stored.GetResourceVersion()
-		return func() bool { return cache.CaughtUp(version) }
+		namespace, version := stored.GetNamespace(), stored.GetResourceVersion()
+		return func() bool { return cache.CaughtUp(namespace, version) }
 	}
 	key, uid := object.KeyOf(stored), stored.GetUID()
 	return func() bool {

@@ -45,15 +45,23 @@ func (e *RuleError) Unwrap() error { return e.error }
 // Path returns the path of the field in the response.
 func (e *RuleError) Path() engine.Path { return hook.RelatedPath(e.Index, e.Field) }
 
-// Rules looks up the resources of the rules that a customize hook returned for parent. If sameNamespace is true, as for
-// version v1 of the hook, a namespaced parent gets only objects of its own namespace. The error is a [*RuleError].
-func Rules(parent *object.Object, returned []hook.RelatedRule, in kube.Finder, sameNamespace bool) ([]Rule, error) {
+// A Scope limits the objects that rules can select.
+type Scope struct {
+	SameNamespace bool                 // a namespaced parent sees only objects of its own namespace, as for version v1 of the hook
+	Watched       selection.Namespaces // that the server watches
+}
+
+// Rules looks up the resources of the rules that a customize hook returned for parent. The error is a [*RuleError].
+func Rules(parent *object.Object, returned []hook.RelatedRule, in kube.Finder, within Scope) ([]Rule, error) {
 	rules := make([]Rule, 0, len(returned))
 	for i, rule := range returned {
 		found, err := in.ByName(rule.APIVersion, rule.Resource)
 		field := "resource"
-		if err == nil && sameNamespace && found.Namespaced {
+		if err == nil && within.SameNamespace && found.Namespaced {
 			rule.Query, field, err = inNamespaceOf(parent, rule.Query)
+		}
+		if err == nil && within.Watched != nil && found.Namespaced {
+			field, err = watched(rule.Query, within.Watched)
 		}
 		if err != nil {
 			return nil, &RuleError{i, field, err}
@@ -76,6 +84,20 @@ func inNamespaceOf(parent *object.Object, q selection.Query) (restricted selecti
 		q.Namespace = namespace
 	}
 	return q, "", nil
+}
+
+// watched returns an error if a query selects objects that are not watched, since the hook would not get them. field is the field of the
+// rule that the error is about.
+func watched(q selection.Query, in selection.Namespaces) (field string, err error) {
+	switch {
+	case q.Namespaces != nil:
+		return "namespaceSelector", fmt.Errorf("namespaceSelector: %s", in)
+	case q.Namespace == "":
+		return "resource", fmt.Errorf("without a namespace the rule selects objects of all namespaces, and %s", in)
+	case !in.Has(q.Namespace):
+		return "namespace", fmt.Errorf("namespace is %q, and %s", q.Namespace, in)
+	}
+	return "", nil
 }
 
 // Select returns the objects that find returns for the rules: a group for each kind, ordered by namespace and name within

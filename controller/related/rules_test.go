@@ -36,3 +36,21 @@ func TestVersion1RestrictsParentToItsNamespace(t *testing.T) {
 		}
 	}
 }
+
+func TestRulesSelectOnlyWatchedNamespaces(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		query       selection.Query
+		field, want string // of the error; "" if there is none
+	}{
+		{"a watched one", selection.Query{Namespace: "a"}, "", ""},
+		{"another", selection.Query{Namespace: "c"}, "namespace", `namespace is "c", and this server watches only objects in the namespaces of --watch-namespaces: a, b`},
+		{"all", selection.Query{}, "resource", "without a namespace the rule selects objects of all namespaces, and this server watches only"},
+		{"by labels", selection.Query{Namespaces: labels.Everything()}, "namespaceSelector", "namespaceSelector: this server watches only"},
+	} {
+		field, err := watched(c.query, selection.Namespaces{"a", "b"})
+		if field != c.field || (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: field %q, error %v", c.name, field, err)
+		}
+	}
+}

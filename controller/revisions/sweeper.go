@@ -19,6 +19,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/selection"
 	"metascript/controller/spec"
 )
 
@@ -30,8 +31,9 @@ import (
 //
 // It is not safe for concurrent use.
 type Sweeper struct {
-	Client    dynamic.Interface  // lists all CompositeControllers, also those of other servers
-	Metadata  metadata.Interface // lists ControllerRevisions, without their content
+	Client    dynamic.Interface    // lists all CompositeControllers, also those of other servers
+	Metadata  metadata.Interface   // lists ControllerRevisions, without their content
+	Watched   selection.Namespaces // of the ControllerRevisions
 	Resources kube.Finder
 	Writer    plan.Writer                          // deletes
 	Runs      func(controller *object.Object) bool // reports whether this server runs the current spec of a controller
@@ -91,18 +93,23 @@ func (s *Sweeper) sweepResource(ctx context.Context, resource schema.GroupResour
 // list returns the ControllerRevisions whose controller is an object of a resource. It leaves out orphans.
 func (s *Sweeper) list(ctx context.Context, resource schema.GroupResource, kind string) ([]*metav1.PartialObjectMetadata, error) {
 	var found []*metav1.PartialObjectMetadata
-	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		return s.Metadata.Resource(v1alpha1.ControllerRevisions).List(ctx, options)
-	})
 	selector := labels.Set{GroupLabel: resource.Group, ResourceLabel: resource.Resource}.String()
-	err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
-		revision := o.(*metav1.PartialObjectMetadata)
-		if isOf(metav1.GetControllerOf(revision), resource.Group, kind) {
-			found = append(found, revision)
+	for _, namespace := range s.Watched.Requests() {
+		pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return s.Metadata.Resource(v1alpha1.ControllerRevisions).Namespace(namespace).List(ctx, options)
+		})
+		err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
+			revision := o.(*metav1.PartialObjectMetadata)
+			if isOf(metav1.GetControllerOf(revision), resource.Group, kind) {
+				found = append(found, revision)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return found, err
+	}
+	return found, nil
 }
 
 // isOf reports whether owner is an object of a kind. It is false if owner is nil.

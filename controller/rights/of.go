@@ -31,6 +31,9 @@ type Controller struct {
 
 	// Namespaces are the namespaces of the parents, and so of their children. None means all.
 	Namespaces []string
+
+	// Watched says that the server watches only Namespaces, and not all.
+	Watched bool
 }
 
 // A Related is a resource for which a customize hook asks.
@@ -99,9 +102,12 @@ func (d *derivation) mayNeed(r kube.Resource, why string, verbs ...string) {
 	d.Rare = append(d.Rare, each(r, "", d.in(r), why, verbs)...)
 }
 
-// served adds verbs of the server. It reads for all controllers, so it reads all namespaces.
-func (d *derivation) served(r kube.Resource, why string, verbs ...string) {
-	d.Server = append(d.Server, each(r, "", []string{""}, why, verbs)...)
+// served adds verbs of the server. It reads for all controllers, so it reads all namespaces, if it does not watch only some.
+func (d *derivation) served(r kube.Resource, namespaces []string, why string, verbs ...string) {
+	if !d.Watched {
+		namespaces = []string{""}
+	}
+	d.Server = append(d.Server, each(r, "", namespaces, why, verbs)...)
 }
 
 // each returns a right for each namespace and each verb.
@@ -118,10 +124,10 @@ func each(r kube.Resource, subresource string, namespaces []string, why string, 
 // parent adds what is done with the parents of a resource.
 func (d *derivation) parent(r kube.Resource) {
 	d.need(r, "", "hooks get the parents", list, watch)
-	d.served(r, "reads the parents", get, list, watch)
+	d.served(r, d.in(r), "reads the parents", get, list, watch)
 	if d.Finalizes {
 		d.need(r, "", "adds its finalizer to parents, and removes it", update)
-		d.served(r, "removes the finalizers of the controller when it is deleted", update)
+		d.served(r, d.in(r), "removes the finalizers of the controller when it is deleted", update)
 	}
 	if d.Shape == hook.Decorator {
 		d.need(r, "", "writes the labels and annotations that the hook returns"+statusToo(r), update)
@@ -153,7 +159,7 @@ func statusToo(r kube.Resource) string {
 // child adds what is done with the children of a resource.
 func (d *derivation) child(r kube.Resource, method plan.Method) {
 	d.need(r, "", "hooks get the children", list, watch)
-	d.served(r, "reads the children", get, list, watch)
+	d.served(r, d.in(r), "reads the children", get, list, watch)
 	d.need(r, "", "reads a child again if a write shows that somebody else created or changed it", get)
 	d.need(r, "", "creates children", create)
 	d.need(r, "", deletes(method), remove)
@@ -227,7 +233,7 @@ func (d *derivation) revisions() {
 	}
 	r := kube.Resource{GroupVersionResource: v1alpha1.ControllerRevisions, Namespaced: true}
 	d.need(r, "", "reads and writes the progress of rolling updates", get, list, watch, create, update, remove)
-	d.served(r, "reads the progress of rolling updates", get, list, watch)
+	d.served(r, d.in(r), "reads the progress of rolling updates", get, list, watch)
 }
 
 // eventsAbout adds the events about the parents of a resource. Those about cluster-scoped objects are in the namespace default.
@@ -248,7 +254,9 @@ func (d *derivation) referenced() {
 			r.Verb = verb
 			d.Account = append(d.Account, r)
 		}
-		r.Namespace = "" // an aggregated ClusterRole cannot limit it
+		if !d.Watched {
+			r.Namespace = "" // an aggregated ClusterRole cannot limit it
+		}
 		for _, verb := range []string{get, list, watch} {
 			r.Verb = verb
 			d.Server = append(d.Server, r)
@@ -265,10 +273,10 @@ func (d *derivation) related() {
 			namespaces = d.in(r.Resource)
 		}
 		d.Account = append(d.Account, each(r.Resource, "", namespaces, why, []string{list, watch})...)
-		d.served(r.Resource, "reads what the customize hook asks for", get, list, watch)
+		d.served(r.Resource, namespaces, "reads what the customize hook asks for", get, list, watch)
 		if r.Labelled {
 			d.Account = append(d.Account, each(related.Namespaces, "", []string{""}, "the customize hook selects namespaces by their labels", []string{list, watch})...)
-			d.served(related.Namespaces, "reads the labels of namespaces, by which the customize hook selects", get, list, watch)
+			d.served(related.Namespaces, []string{""}, "reads the labels of namespaces, by which the customize hook selects", get, list, watch)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/plan"
+	"metascript/controller/selection"
 )
 
 // A ChildRule is a rule for children, with the resource that discovery found for it.
@@ -32,6 +33,17 @@ func (e *NoStatusError) Error() string {
 func LacksStatus(err error) bool {
 	var lacks *NoStatusError
 	return errors.As(err, &lacks)
+}
+
+// CheckNamespaces returns an error if a parent resource has no namespaces, and only some are watched: its objects can have children in
+// other namespaces.
+func (found *Resolved) CheckNamespaces(d *Declaration, watched selection.Namespaces) error {
+	for i, parent := range found.Parents {
+		if watched != nil && !parent.Namespaced {
+			return fmt.Errorf("%s: %s has no namespaces, and %s", d.Parents[i].Field, parent.GroupResource(), watched)
+		}
+	}
+	return nil
 }
 
 // Resolve looks up the resources that d names. Of several errors it returns the first, and a NoStatusError only if there is no

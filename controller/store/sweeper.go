@@ -16,6 +16,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
+	"metascript/controller/selection"
 	"metascript/controller/spec"
 )
 
@@ -26,6 +27,7 @@ const SweepPeriod = 30 * time.Second
 // A Sweeper deletes the stored scripts and versions to which nothing refers.
 type Sweeper struct {
 	Namespace string                    // of the ConfigMaps
+	Watched   selection.Namespaces      // of the ControllerRevisions that refer to them
 	Client    dynamic.Interface         // lists the controller objects
 	Metadata  metadata.Interface        // lists ConfigMaps and ControllerRevisions, without their content
 	Writer    plan.Writer               // deletes
@@ -100,7 +102,7 @@ func storedAt(o *metav1.PartialObjectMetadata) time.Time {
 // used returns the names of the ConfigMaps to which ControllerRevisions refer, and of those that this server uses or will use.
 func (s *Sweeper) used(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
-	err := kube.EachMetadata(ctx, s.Metadata, v1alpha1.ControllerRevisions, "", func(revision *metav1.PartialObjectMetadata) {
+	err := kube.EachMetadata(ctx, s.Metadata, v1alpha1.ControllerRevisions, s.Watched, func(revision *metav1.PartialObjectMetadata) {
 		used[NamePrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
 	})
 	s.InUse(func(digest string) { used[NamePrefix+digest] = true })

@@ -47,6 +47,7 @@ type Loader struct {
 
 	Strategy   v1alpha1.ApplyStrategy // of controllers that do not set it
 	Namespaces []string               // of the parents; none means all
+	Watched    bool                   // the server watches only Namespaces
 	Account    *Account               // of controllers without spec.serviceAccount; nil: that is an error
 
 	// These are for controllers with a customize hook.
@@ -135,7 +136,7 @@ func (l *Loader) derive(c *Controller) {
 	c.Rights = rights.Of(&rights.Controller{
 		Shape: d.Declaration.Shape, Parents: d.resolved.Parents, Children: d.resolved.Children,
 		Finalizes: d.Hooks.Finalize != nil, ServerSide: strategy == v1alpha1.ServerSideApply,
-		References: d.References, Related: relatedOf(c.asked), Namespaces: l.Namespaces,
+		References: d.References, Related: relatedOf(c.asked), Namespaces: l.Namespaces, Watched: l.Watched,
 	})
 	if d.Hooks.Customize != nil && len(c.asked) == 0 {
 		c.Incomplete = "what its customize hook asks for is known only when the hook is called, and is missing: " + l.howToCustomize(c)

@@ -127,8 +127,8 @@ func typeOf(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// ForServer returns what the server needs because of a controller: a ClusterRole, which the server gets by aggregation, and roles and
-// bindings that permit it to act as the account of the controller. If constrained, the server may do as the account only the
+// ForServer returns what the server needs because of a controller: a ClusterRole, which the server gets by aggregation, and for what is
+// in one namespace roles and bindings, such as those that permit it to act as the account of the controller. If constrained, the server may do as the account only the
 // requests that the controller needs, which needs Kubernetes 1.36.
 func (c *Controller) ForServer(server Account, constrained bool) []Manifest {
 	aggregated := Manifest{
@@ -140,18 +140,20 @@ func (c *Controller) ForServer(server Account, constrained bool) []Manifest {
 			ObjectMeta: metav1.ObjectMeta{Name: c.name() + ":server", Labels: map[string]string{AggregateLabel: "true"}},
 		},
 	}
-	acting := rights.Acting(c.Account.Namespace, c.Account.Name, c.Rights, constrained)
+	needed := slices.Concat(c.Rights.Server, rights.Acting(c.Account.Namespace, c.Account.Name, c.Rights, constrained))
 	var namespaces []string
-	for _, r := range acting {
+	for _, r := range needed {
 		if r.Namespace != "" {
 			namespaces = append(namespaces, r.Namespace)
 		}
 	}
 	in := func(namespace string) []rights.Right {
-		return slices.DeleteFunc(slices.Clone(acting), func(r rights.Right) bool { return r.Namespace != namespace })
+		return slices.DeleteFunc(slices.Clone(needed), func(r rights.Right) bool { return r.Namespace != namespace })
 	}
-	aggregated.Rules = rulesOf(slices.Concat(c.Rights.Server, in("")))
-	all := []Manifest{aggregated}
+	var all []Manifest
+	if aggregated.Rules = rulesOf(in("")); len(aggregated.Rules) > 0 {
+		all = append(all, aggregated)
+	}
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
 		all = append(all, roleAndBinding(c.name()+":server", namespace, server, rulesOf(in(namespace)))...)

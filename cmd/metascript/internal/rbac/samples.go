@@ -94,7 +94,7 @@ func (l *Loader) customize(ctx context.Context, c *Controller, call *hookcall.Ca
 	if err != nil {
 		return err
 	}
-	rules, err := related.Rules(parent, returned, l.Finder, c.declared.binding.ParentNamespaceOnly)
+	rules, err := related.Rules(parent, returned, l.Finder, c.declared.binding.RelatedScope)
 	if err == nil {
 		c.asked = append(c.asked, Asked{object.RefOf(parent), rules})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -40,6 +41,7 @@ type Flags struct {
 	burst             int
 	selector          string
 	namespace         string
+	watchNamespaces   []string
 	requireAccount    bool
 	scriptNamespaces  []string
 	events            kube.EventBudget
@@ -61,6 +63,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.burst, "client-go-burst", 0, "maximum number of requests to the API server in a burst, above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace where the server stores its own objects; defaults to the namespace of the Pod, or to metacontroller outside of a Pod")
+	flags.StringSliceVar(&f.watchNamespaces, "watch-namespaces", nil, "namespaces whose objects the server watches and writes; defaults to all")
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "refuse controllers without spec.serviceAccount, which would act as the server itself")
 	flags.StringSliceVar(&f.scriptNamespaces, "script-namespaces", nil, "namespaces of ConfigMaps from which controllers with spec.serviceAccount may load scripts, in addition to the namespace of the account; * is all namespaces")
 	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "maximum number of events about one object per second; the default is one in five minutes")
@@ -110,6 +113,7 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 		return controller.Options{}, fmt.Errorf("--target-label-selector %q: %w", f.selector, err)
 	}
 	namespace := cmp.Or(f.namespace, podNamespace())
+	watched := slices.Compact(slices.Sorted(slices.Values(f.watchNamespaces))) // nil if there are none
 	election, err := f.election.election(namespace)
 	if err != nil {
 		return controller.Options{}, err
@@ -118,7 +122,7 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 		Config: f.withLimits(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
 		RequireServiceAccount: f.requireAccount, ScriptNamespaces: f.scriptNamespaces,
-		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WebhookMemory: f.webhookMemory.Value(),
+		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WatchNamespaces: watched, WebhookMemory: f.webhookMemory.Value(),
 	}
 	f.defaults.Apply(&options)
 	return options, nil
