@@ -1,23 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/devsession"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/logging"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/prompt"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/controller"
@@ -99,15 +96,10 @@ func (f *devFlags) confirm(cmd *cobra.Command, cluster *kubeconfig.Cluster) erro
 	if f.dryRun || f.yes || f.cluster.Context != "" || cluster.Local() {
 		return nil
 	}
-	if stdin, ok := cmd.InOrStdin().(*os.File); !ok || !term.IsTerminal(int(stdin.Fd())) || slices.Contains(f.files, "-") {
+	if !prompt.Possible(cmd.InOrStdin()) || slices.Contains(f.files, "-") {
 		return fmt.Errorf("the cluster at %s is not local, and dev writes to it: name its context with --context, or set --yes, or --dry-run to write nothing", cluster.Config.Host)
 	}
-	fmt.Fprint(cmd.OutOrStdout(), "This cluster is not local. Run the controllers there? [y/N] ")
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
-		return errors.New("nothing was written: the question was not answered with y")
-	}
-	return nil
+	return prompt.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), "This cluster is not local. Run the controllers there?")
 }
 
 // runSession reads the files first: most errors are in the files, and reading them needs no cluster.

@@ -15,11 +15,12 @@
 //	types       types; cases and hookcall for what customize hooks ask for
 //	rbac        rbac, which uses cases and hookcall for what customize hooks ask for
 //	gc          none: it uses controller/finalizers
+//	uninstall   uninstall
 //	explain     explain, and markdown for the pages of docs
 //
 // Most commands use arguments, which says what is wrong with an argument or a flag, manifest, which reads their files, place, which says
 // where a mistake is in them, sandbox, which runs scripts, and schemaflags, which says which kinds are known.
-// Those that use a cluster find it with kubeconfig. output prints results for programs, completion is for shells, and version is the
+// Those that use a cluster find it with kubeconfig; prompt asks before it is changed. output prints results for programs, completion is for shells, and version is the
 // version of the program.
 package main
 

@@ -36,7 +36,7 @@ too. The documentation is in the program: see docs and explain.`,
 		},
 	}
 	root.Flags().AddFlagSet(server.Flags())
-	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), checkCommand(), rbacCommand(), gcCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand())
+	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {
 		kubeconfig.Accept(cmd.Flags())

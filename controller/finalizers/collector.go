@@ -67,7 +67,7 @@ func NewCollector(config *rest.Config) (*Collector, error) {
 
 // Run visits every object of the namespace once. It continues after an error, and returns all errors joined.
 func (c *Collector) Run(ctx context.Context) (Collected, error) {
-	resources, err := c.resources()
+	resources, err := c.Resources()
 	failed := []error{err}
 	found := &collection{Collector: c, exists: map[spec.ID]bool{}}
 	if c.Namespace != "" {
@@ -99,9 +99,9 @@ func count(err error) int {
 	return n
 }
 
-// resources returns all resources that can be listed and updated. If the API server cannot list those of a group, the error
+// Resources returns all resources that can be listed and updated. If the API server cannot list those of a group, the error
 // says so, and the others are returned with it.
-func (c *Collector) resources() ([]kube.Resource, error) {
+func (c *Collector) Resources() ([]kube.Resource, error) {
 	lists, err := c.discovery.ServerPreferredResources()
 	var all []kube.Resource
 	for _, list := range lists {
@@ -132,7 +132,7 @@ type collection struct {
 func (c *collection) look(ctx context.Context, o *object.Object) error {
 	var failed []error
 	for _, finalizer := range o.GetFinalizers() {
-		if by, ok := ownerOfFinalizer(finalizer); ok {
+		if by, ok := ControllerOf(finalizer); ok {
 			failed = append(failed, c.collect(ctx, o, finalizer, by))
 		}
 	}
@@ -167,8 +167,8 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	return nil
 }
 
-// ownerOfFinalizer returns the controller that a finalizer belongs to; false if it belongs to none.
-func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
+// ControllerOf returns the controller that a finalizer belongs to; false if it belongs to none.
+func ControllerOf(finalizer string) (spec.ID, bool) {
 	for kind, prefix := range spec.FinalizerPrefixes {
 		if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
 			return spec.ID{Kind: kind, Name: name}, true

@@ -49,7 +49,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	if base64.StdEncoding.DecodedLen(len(text)) > maxConfigMap {
 		return ErrTooLarge
 	}
-	o.SetLabels(map[string]string{lastGoodLabel: "true"})
+	o.SetLabels(map[string]string{LastGoodLabel: "true"})
 	OwnerOf(c).addTo(o, o)
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()

@@ -37,8 +37,8 @@ type Store struct {
 }
 
 const (
-	scriptLabel   = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
-	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those with a last known good version
+	ScriptLabel   = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
+	LastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those with a last known good version
 	scriptKey     = "script"                                    // in their data: a ControllerScript in YAML
 	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has its own source
 	filesKey      = "files"                                     // in their binaryData: the files of the scripts, if they are not inline
@@ -56,7 +56,7 @@ func (s *Store) configMap(name string) *object.Object {
 	o.SetKind("ConfigMap")
 	o.SetName(name)
 	o.SetNamespace(s.Namespace)
-	o.SetLabels(map[string]string{scriptLabel: "true"})
+	o.SetLabels(map[string]string{ScriptLabel: "true"})
 	o.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	return o
 }

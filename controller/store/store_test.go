@@ -231,7 +231,7 @@ func TestSweepDeletesUnusedScripts(t *testing.T) {
 	old := metav1.NewTime(time.Now().Add(-2 * SweepPeriod))
 	script := func(digest string, created metav1.Time) *metav1.PartialObjectMetadata {
 		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
-		o.Name, o.Namespace, o.Labels, o.CreationTimestamp = NamePrefix+digest, "home", map[string]string{scriptLabel: "true"}, created
+		o.Name, o.Namespace, o.Labels, o.CreationTimestamp = NamePrefix+digest, "home", map[string]string{ScriptLabel: "true"}, created
 		return o
 	}
 	restoredNow := script("again", old)

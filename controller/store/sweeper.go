@@ -81,7 +81,7 @@ func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetada
 // controller.
 func (s *Sweeper) stored(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
 	var all []metav1.PartialObjectMetadata
-	for _, label := range []string{scriptLabel, lastGoodLabel} {
+	for _, label := range []string{ScriptLabel, LastGoodLabel} {
 		found, err := s.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
 		if err != nil {
 			return nil, err
