@@ -47,6 +47,11 @@ func TestEveryCommandHasTheFlagsOfKubectl(t *testing.T) {
 	}
 }
 
+// A flag that has no effect elsewhere must not make somebody expect that this command keeps to a namespace.
+func TestUninstallCannotBeLimitedToANamespace(t *testing.T) {
+	metascript(t, "uninstall", "--yes", "-n", "shop").expect(t, 1, nil, []string{"uninstall is for the whole cluster, and cannot be limited by --namespace"})
+}
+
 func TestKubeconfigVariableWithoutAFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	t.Setenv("KUBECONFIG", missing)

@@ -79,6 +79,9 @@ has objects that were children, and that no parent owns any more: they stay. byH
 
 // runUninstall looks, asks, and removes.
 func runUninstall(cmd *cobra.Command, f *uninstallFlags) error {
+	if cmd.Flags().Changed("namespace") {
+		return errors.New("uninstall is for the whole cluster, and cannot be limited by --namespace: metascript gc can")
+	}
 	cluster, err := f.cluster.Load()
 	if err != nil {
 		return err
