@@ -14,6 +14,7 @@ import (
 	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/failures"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
 	"metascript/controller/spec"
@@ -50,6 +51,9 @@ type managed struct {
 	// lastKnownGood is the last good version that this server knows, or nil. The worker sets it. Other goroutines may read
 	// only the Identity of its Candidate.
 	lastKnownGood atomic.Pointer[goodVersion]
+
+	// summary has the metrics of the status that was last written; nil before. The worker sets it. Any goroutine may read it.
+	summary atomic.Pointer[metrics.StatusSummary]
 
 	lastGivenUp     *givenUpVersion        // nil: no version was given up
 	givenUpKnown    bool                   // lastGivenUp is newer than what the status says

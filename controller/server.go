@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"metascript/controller/lease"
+	"metascript/controller/metrics"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
 	"metascript/controller/work"
@@ -41,7 +42,7 @@ func (s *Server) registerCollector() error {
 	if s.Options.Metrics == nil {
 		return nil
 	}
-	if err := s.Options.Metrics.Register(collector{s.records, s.caches, s.leading, s.Election}); err != nil {
+	if err := s.Options.Metrics.Register(metrics.NewCollector(s.state)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/spec"
@@ -44,6 +45,7 @@ func (r *reporter) forget(id spec.ID) {
 // report writes the result into the status of the object, and logs it and records an event when Ready has changed.
 func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, result *status.Result) error {
 	written := status.Of(c.Declaration, result)
+	m.summary.Store(&metrics.StatusSummary{Conditions: written.Conditions, Parents: result.Parents, Failing: result.Failing.Failing, Held: result.Held.Parents})
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady) // never nil
 	if result.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
 		r.Log.Warn("finalizers are held", "controller", m.id.Name, "parents", result.Finalizers.Parents)

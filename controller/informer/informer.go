@@ -128,16 +128,25 @@ func (f *Factory) Running() int {
 	return len(f.shared)
 }
 
-// Sizes returns how many objects the caches of each resource have.
-func (f *Factory) Sizes() map[schema.GroupVersionResource]int {
+// A State is the state of the caches of one resource.
+type State struct {
+	Objects int
+	Stale   bool // one of them gets no updates; see Informer.Stale
+}
+
+// States returns the state of the caches of each resource.
+func (f *Factory) States() map[schema.GroupVersionResource]State {
 	f.mu.Lock()
 	all := maps.Clone(f.shared)
 	f.mu.Unlock()
-	sizes := map[schema.GroupVersionResource]int{}
+	states := map[schema.GroupVersionResource]State{}
 	for spec, s := range all {
-		sizes[spec.Resource] += len(s.GetStore().ListKeys())
+		state := states[spec.Resource]
+		state.Objects += len(s.GetStore().ListKeys())
+		state.Stale = state.Stale || s.stale() != nil
+		states[spec.Resource] = state
 	}
-	return sizes
+	return states
 }
 
 // start starts the cache that spec describes.
@@ -352,9 +361,17 @@ func (i *Informer) SyncError() error {
 // permitted or the resource is not served any more. It returns nil otherwise, also after other errors, which are temporary.
 func (i *Informer) Stale() error {
 	for _, s := range i.parts {
-		if last := s.watchErr.Load(); last != nil && s.HasSynced() && last.lasts(s.LastSyncResourceVersion()) {
-			return last.err
+		if err := s.stale(); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// stale implements Stale for one cache.
+func (s *shared) stale() error {
+	if last := s.watchErr.Load(); last != nil && s.HasSynced() && last.lasts(s.LastSyncResourceVersion()) {
+		return last.err
 	}
 	return nil
 }

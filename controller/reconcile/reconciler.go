@@ -145,8 +145,10 @@ func (r *Reconciler) Current() *call.Version { return r.current.Load() }
 // HasSynced reports whether the caches are filled and the parents in them are queued.
 func (r *Reconciler) HasSynced() bool { return r.hasSynced.Load() }
 
-// Waiting returns how many parents are in the queue.
-func (r *Reconciler) Waiting() int { return r.queue.Len() }
+// Waiting returns how many parents are in the queue, and how long the first of them has waited. That is zero without metrics.
+func (r *Reconciler) Waiting() (n int, longest time.Duration) {
+	return r.queue.Len(), r.queue.OldestWait()
+}
 
 // Shared is what all Reconcilers of a server have in common.
 type Shared struct {

@@ -77,3 +77,13 @@ func (m *metrics[K]) measure() {
 	m.unfinished.Set(total)
 	m.longest.Set(longest)
 }
+
+// oldestWait returns how long the key that was added first has waited; zero if none waits.
+func (m *metrics[K]) oldestWait() (longest time.Duration) {
+	if m != nil {
+		for _, at := range m.addedAt {
+			longest = max(longest, time.Since(at))
+		}
+	}
+	return longest
+}

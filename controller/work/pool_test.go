@@ -287,3 +287,50 @@ func TestEveryCallsUntilStopped(t *testing.T) {
 		}
 	})
 }
+
+func TestOldestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(newPool(options{}), Config[string]{Order: workqueue.DefaultQueue[string](), Metrics: noMetrics{}})
+		q.Add("a")
+		time.Sleep(time.Minute)
+		q.Add("b")
+		q.Add("a") // waits already
+		time.Sleep(time.Minute)
+		if got := q.OldestWait(); got != 2*time.Minute {
+			t.Errorf("a has waited %s, want 2m", got)
+		}
+		a, _ := q.Get()
+		if got := q.OldestWait(); got != time.Minute {
+			t.Errorf("without a, b has waited %s, want 1m", got)
+		}
+		b, _ := q.Get()
+		if got := q.OldestWait(); got != 0 {
+			t.Errorf("no key waits, and the oldest has waited %s", got)
+		}
+		q.Done(a)
+		q.Done(b)
+		stop(q)
+	})
+}
+
+// noMetrics provides metrics that nobody reads.
+type noMetrics struct{}
+
+type ignored struct{}
+
+func (ignored) Inc()            {}
+func (ignored) Dec()            {}
+func (ignored) Set(float64)     {}
+func (ignored) Observe(float64) {}
+
+func (noMetrics) NewDepthMetric(string) workqueue.GaugeMetric            { return ignored{} }
+func (noMetrics) NewAddsMetric(string) workqueue.CounterMetric           { return ignored{} }
+func (noMetrics) NewLatencyMetric(string) workqueue.HistogramMetric      { return ignored{} }
+func (noMetrics) NewWorkDurationMetric(string) workqueue.HistogramMetric { return ignored{} }
+func (noMetrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return ignored{}
+}
+func (noMetrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return ignored{}
+}
+func (noMetrics) NewRetriesMetric(string) workqueue.CounterMetric { return ignored{} }

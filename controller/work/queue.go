@@ -182,6 +182,14 @@ func (q *Queue[K]) Len() int {
 	return q.order.Len()
 }
 
+// OldestWait returns how long the key that waits longest has waited, also if it waits for its own processing to end; zero if
+// no key waits, or if there are no metrics.
+func (q *Queue[K]) OldestWait() time.Duration {
+	q.pool.mu.Lock()
+	defer q.pool.mu.Unlock()
+	return q.metrics.oldestWait()
+}
+
 // Forget resets the back-off of key.
 func (q *Queue[K]) Forget(key K) { q.limiter.Forget(key) }
 
