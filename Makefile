@@ -53,7 +53,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## run lint and all tests without -short, and build every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-monitoring ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -72,6 +72,12 @@ test-cluster: cluster ## run the tests of the test cluster
 
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
+
+.PHONY: test-monitoring
+test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes
+	$(GO) build -modfile=test/tools/promtool/go.mod -tags remove_all_sd -o $(BUILD)/promtool github.com/prometheus/prometheus/cmd/promtool
+	$(BUILD)/promtool check rules manifests/monitoring/rules.yaml
+	$(BUILD)/promtool test rules test/monitoring/rules_test.yaml
 
 test-types: build ## check the output of "metascript types" with TypeScript; needs npx and the network, so it is not part of test
 	test/types.sh $(BUILD)/metascript
@@ -95,9 +101,10 @@ lint: ## run gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-generate: ## generate the CRDs, the deep copy methods and the tables of docs/reference.md from the Go types
+generate: ## generate the CRDs, the deep copy methods and the tables of docs/reference.md from the Go types, and the PrometheusRule
 	$(GO) generate ./controller/api/...
 	$(GO) run ./test/docs/reference docs/reference.md
+	manifests/monitoring/generate.sh
 
 schemas: cluster ## write the embedded kinds and schemas of Kubernetes, read from the API server of the test cluster
 	@unset KUBECONFIG; dir=$$(mktemp -d); trap '$(BUILD)/cluster down --dir '$$dir'; rm -rf '$$dir EXIT; \

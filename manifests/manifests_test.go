@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -191,6 +192,9 @@ func read(t *testing.T) map[string][]runtime.Object {
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	found := map[string][]runtime.Object{}
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && (path == "monitoring" || path == "image") {
+			return fs.SkipDir // has kinds of the Prometheus operator, or no manifests
+		}
 		if err != nil || filepath.Ext(path) != ".yaml" || filepath.Base(path) == "kustomization.yaml" {
 			return err
 		}
@@ -342,5 +346,23 @@ func TestServerIsNotPrivileged(t *testing.T) {
 		if !right {
 			t.Errorf("it is not so that %s", what)
 		}
+	}
+}
+
+// The PrometheusRule has the rules that promtool tests.
+func TestPrometheusRuleHasTheRules(t *testing.T) {
+	parse := func(name string) map[string]any {
+		text, err := os.ReadFile(filepath.Join("monitoring", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content map[string]any
+		if err := yaml.UnmarshalStrict(text, &content); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return content
+	}
+	if diff := cmp.Diff(parse("rules.yaml"), parse("prometheusrule.yaml")["spec"]); diff != "" {
+		t.Errorf("prometheusrule.yaml differs from rules.yaml: run make generate\n%s", diff)
 	}
 }

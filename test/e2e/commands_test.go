@@ -85,6 +85,7 @@ import (
 //	remember VAR get ...       store what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
 //	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
+//	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
 //	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
 //	simulated FILE RESOURCE... wait until the objects of these resources are those in FILE, which "metascript simulate -o yaml" printed
 //
@@ -104,6 +105,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"fill":           cmdFill,
 	"versions":       cmdVersions,
 	"http":           cmdHTTP,
+	"documented":     cmdDocumented,
 	"cluster":        cmdCluster,
 	"suspend":        cmdSuspend,
 	"resume":         cmdResume,
