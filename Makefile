@@ -53,7 +53,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-monitoring ## run lint and all tests without -short, and build every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -78,6 +78,19 @@ test-monitoring: ## test the alerts with promtool; the first build of promtool t
 	$(GO) build -modfile=test/tools/promtool/go.mod -tags remove_all_sd -o $(BUILD)/promtool github.com/prometheus/prometheus/cmd/promtool
 	$(BUILD)/promtool check rules manifests/monitoring/rules.yaml
 	$(BUILD)/promtool test rules test/monitoring/rules_test.yaml
+
+.PHONY: site
+site: ## build the documentation as a site, with the playground, in build/site
+	$(GO) build -C test/tools/hugo -p=1 -o $(CURDIR)/$(BUILD)/hugo github.com/gohugoio/hugo
+	rm -rf $(BUILD)/site
+	HUGO_PARAMS_VERSION=$(VERSION) $(BUILD)/hugo --source docs/site --noBuildLock --panicOnWarning --quiet --destination $(CURDIR)/$(BUILD)/site
+	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)/site/
+	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/playground.wasm ./cmd/metascript/internal/playground/wasm
+	gzip -9 -n -c $(BUILD)/playground.wasm > $(BUILD)/site/playground.wasm.gz
+
+.PHONY: test-site
+test-site: site ## run the tests of the site in Chromium, which must be installed
+	cd test/site && $(GO) test -count=1 ./...
 
 test-types: build ## check the output of "metascript types" with TypeScript; needs npx and the network, so it is not part of test
 	test/types.sh $(BUILD)/metascript

@@ -167,7 +167,7 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, v.explain(name, err)
 	}
-	f, err := v.root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // without O_NONBLOCK, a pipe would wait for a writer
+	f, err := v.root.OpenFile(file, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, v.explain(name, err)
 	}

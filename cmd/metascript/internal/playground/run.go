@@ -1,0 +1,124 @@
+// Package playground calls a hook with texts in place of files, for the page of the documentation where a script can be tried. Its
+// program is in the directory wasm, for a browser.
+package playground
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"metascript/cmd/metascript/internal/hookcall"
+	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
+	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/schemas"
+	"metascript/engine"
+	"metascript/manifests"
+)
+
+// Files are the texts: YAML with one object or several each. All but the controller and the parent may be empty.
+type Files struct {
+	Controller string `json:"controller"`
+	CRD        string `json:"crd"`
+	Parent     string `json:"parent"`
+	Children   string `json:"children"`
+}
+
+// A Result is what the command run prints.
+type Result struct {
+	Answer   string   `json:"answer"`   // YAML
+	Log      string   `json:"log"`      // what the script printed
+	Warnings []string `json:"warnings"` // about the objects and the answer
+	Error    string   `json:"error"`
+}
+
+// Run calls the hook of the controller for the parent.
+func Run(ctx context.Context, files Files) Result {
+	var r Result
+	if err := r.run(ctx, files); err != nil {
+		r.Error = engine.DetailOf(err)
+	}
+	return r
+}
+
+func (r *Result) run(ctx context.Context, files Files) error {
+	call, err := newCall(files)
+	if err != nil {
+		return err
+	}
+	problems, err := call.InputProblems()
+	if err != nil {
+		return err
+	}
+	r.warn(problems)
+	var log bytes.Buffer
+	answer, err := call.Do(ctx, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{}), &log)
+	r.Log = log.String()
+	r.warn(call.Warnings(answer))
+	if err != nil {
+		return err
+	}
+	if problems, err = call.AnswerProblems(answer); err != nil {
+		return err
+	}
+	r.warn(problems)
+	text, err := yaml.Marshal(answer.Document())
+	r.Answer = string(text)
+	return err
+}
+
+func (r *Result) warn(warnings []*place.Error) {
+	r.Warnings = append(r.Warnings, place.Texts(warnings)...)
+}
+
+// newCall returns the call that the texts describe.
+func newCall(files Files) (*hookcall.Call, error) {
+	docs, err := manifest.Parse("controller.yaml", []byte(files.Controller))
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := manifest.Parse("crd.yaml", []byte(files.CRD))
+	if err != nil {
+		return nil, err
+	}
+	docs = append(docs, definitions...)
+	parents, err := manifest.Parse("parent.yaml", []byte(files.Parent))
+	if err != nil {
+		return nil, err
+	}
+	children, err := manifest.Parse("children.yaml", []byte(files.Children))
+	if err != nil {
+		return nil, err
+	}
+	crds, err := manifest.CRDs(docs)
+	if err != nil {
+		return nil, err
+	}
+	own, err := manifests.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	known, err := schemas.Kubernetes().With(slices.Concat(own, crds)...)
+	if err != nil {
+		return nil, err
+	}
+	controllers := manifest.Controllers(docs)
+	switch {
+	case len(controllers) == 0:
+		return nil, manifest.NoControllers([]string{"controller.yaml"}, docs)
+	case len(controllers) > 1:
+		return nil, fmt.Errorf("controller.yaml has %d controllers: want one", len(controllers))
+	case len(parents) != 1:
+		return nil, fmt.Errorf("parent.yaml has %d objects: want one", len(parents))
+	case manifest.NeedWorkers(controllers):
+		return nil, errors.New("TypeScript needs worker processes, which a browser does not have: use JavaScript, Starlark or Jsonnet")
+	}
+	return &hookcall.Call{
+		Controller: controllers[0], Parent: parents[0], Children: children, Schemas: known, Sources: manifest.ScriptSources(nil, docs),
+	}, nil
+}
