@@ -11,6 +11,11 @@ CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 # The version that the program reports. Without git, or outside of a repository, the program reports the version of its module.
 VERSION         ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+REVISION        := $(shell git rev-parse --verify -q HEAD 2>/dev/null)
+# The date of the commit and not of the build, so that two builds are the same.
+DATE            := $(shell TZ=UTC0 git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+VERSION_PACKAGE := metascript/cmd/metascript/internal/version
+LDFLAGS          = -s -w -X $(VERSION_PACKAGE).number=$(VERSION) -X $(VERSION_PACKAGE).revision=$(REVISION) -X $(VERSION_PACKAGE).date=$(DATE)
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
@@ -28,7 +33,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
 
 build: ## build build/metascript
-	$(GO) build -trimpath -ldflags "-s -w -X metascript/cmd/metascript/internal/version.number=$(VERSION)" -o $(BUILD)/metascript ./cmd/metascript
+	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $(BUILD)/metascript ./cmd/metascript
 
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build on a machine takes 5 to 10 minutes
 

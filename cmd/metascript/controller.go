@@ -75,7 +75,7 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 // serve runs the server, and serves its endpoints, until ctx is done. The endpoints are served before the server runs, so that
 // an address that is in use is an error at once, and the probes respond while the caches are filled.
 func serve(ctx context.Context, f *serverflags.Flags, options controller.Options, in *sandbox.Sandbox, log *slog.Logger) error {
-	registry, err := endpoints.NewRegistry(in.Collector())
+	registry, err := endpoints.NewRegistry(in.Collector(), version.Get().Collector())
 	if err != nil {
 		return err
 	}

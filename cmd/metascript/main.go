@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // root certificates for a system without any, such as the image
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/style"

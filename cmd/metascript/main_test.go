@@ -92,8 +92,13 @@ func parseYAML(t *testing.T, text string) map[string]any {
 
 func TestVersion(t *testing.T) {
 	got := metascript(t, "version")
-	if line := regexp.MustCompile(`^metascript \S+ go1\.\S+ \w+/\w+\n$`); got.code != 0 || !line.MatchString(got.stdout) {
+	if line := regexp.MustCompile(`^metascript \S+.* go1\.\S+ \w+/\w+\n$`); got.code != 0 || !line.MatchString(got.stdout) {
 		t.Errorf("the exit code is %d, and the output %q", got.code, got.stdout)
+	}
+	for _, flag := range []string{"--version", "-version"} {
+		if flagged := metascript(t, flag); flagged.code != 0 || flagged.stdout != got.stdout {
+			t.Errorf("%s: the exit code is %d, and the output %q%s", flag, flagged.code, flagged.stdout, flagged.stderr)
+		}
 	}
 	info := parseYAML(t, metascript(t, "version", "-o", "json").stdout)
 	if info["version"] != version.Get().Version || info["go"] != runtime.Version() || info["platform"] != runtime.GOOS+"/"+runtime.GOARCH {

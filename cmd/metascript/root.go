@@ -6,6 +6,7 @@ import (
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/completion"
 	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/version"
 )
 
 // rootCommand returns the root command. Without a command it shows its help, or runs the server if server is set: with flags and no
@@ -36,6 +37,9 @@ too. The documentation is in the program: see docs and explain.`,
 		},
 	}
 	root.Flags().AddFlagSet(server.Flags())
+	root.Version = version.Get().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version, as the command version does")
 	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {

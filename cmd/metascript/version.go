@@ -10,17 +10,18 @@ import (
 	"metascript/cmd/metascript/internal/version"
 )
 
-// versionCommand returns the command version. It prints what a bug report needs: the version, the Go version and the platform.
+// versionCommand returns the command version. It prints what a bug report needs.
 func versionCommand() *cobra.Command {
 	var format output.Format
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Print the version of the program, the version of Go that it was built with, and the platform. A program that was not
-built as a release has the version of its module, or the commit.
+		Long: `Print the version of the program, the commit and its date, the version of Go that the program was built with, and the
+platform. A program that was not built as a release has the version of its module, or the commit. The flag --version prints
+the same line.
 
-With --output json or yaml, the output is an object with the fields version, revision (the commit), modified (true if there
-were changes that are not in the commit), go and platform. Fields that are not known are left out.`,
+With --output json or yaml, the output is an object with the fields version, revision (the commit), date (of the commit),
+modified (true if there were changes that are not in the commit), go and platform. Fields that are not known are left out.`,
 		Example: `  metascript version
   metascript version -o json`,
 		Args: arguments.None,
@@ -29,7 +30,7 @@ were changes that are not in the commit), go and platform. Fields that are not k
 			if !format.IsText() {
 				return format.Print(cmd.OutOrStdout(), info)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "metascript %s %s %s\n", info.Version, info.Go, info.Platform)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), info)
 			return err
 		},
 	}

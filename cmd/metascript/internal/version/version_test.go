@@ -27,9 +27,21 @@ func TestVersion(t *testing.T) {
 		{"go build without a repository", "", built("(devel)"), "unknown", false},
 		{"without modules", "", nil, "unknown", false},
 	} {
-		if got := infoOf(c.number, c.build); got.Version != c.want || got.Modified != c.modified || got.Go == "" || got.Platform == "" {
+		if got := infoOf(Info{Version: c.number}, c.build); got.Version != c.want || got.Modified != c.modified || got.Go == "" || got.Platform == "" {
 			t.Errorf("%s: got %+v, want version %s", c.name, got, c.want)
 		}
+	}
+}
+
+// What the linker sets is preferred to what the toolchain records.
+func TestRevisionAndDate(t *testing.T) {
+	build := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}}}
+	if got := infoOf(Info{}, build); got.Revision != "abc" || got.Date != "2026-01-02T03:04:05Z" {
+		t.Errorf("of the toolchain: %+v", got)
+	}
+	got := infoOf(Info{Version: "v1", Revision: "def", Date: "2026-02-03T04:05:06Z"}, build)
+	if !strings.HasPrefix(got.String(), "metascript v1 def 2026-02-03T04:05:06Z go") {
+		t.Errorf("of the linker: %s", got)
 	}
 }
 
