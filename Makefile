@@ -35,6 +35,13 @@ help: ## list the targets
 build: ## build build/metascript
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $(BUILD)/metascript ./cmd/metascript
 
+# Where the image is written to.
+IMAGE ?= $(BUILD)/image
+.PHONY: image
+image: ## build the container image in build/image: an OCI layout, and an archive for each platform
+	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/imagebuilder .
+	$(BUILD)/imagebuilder --source . --out $(IMAGE) --version "$(VERSION)" --revision "$(REVISION)" --date "$(DATE)" --ldflags "$(LDFLAGS)"
+
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build on a machine takes 5 to 10 minutes
 
 $(BUILD)/cluster: $(CLUSTER_SOURCES)
@@ -58,7 +65,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -77,6 +84,10 @@ test-cluster: cluster ## run the tests of the test cluster
 
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
+
+.PHONY: test-image
+test-image: image cluster ## test the image: its files, a second build, and the server in it on a real control plane
+	cd test/image && $(GO) test -count=1 ./...
 
 .PHONY: test-monitoring
 test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes
