@@ -11,11 +11,12 @@ CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 # The version that the program reports. Without git, or outside of a repository, the program reports the version of its module.
 VERSION         ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-REVISION        := $(shell git rev-parse --verify -q HEAD 2>/dev/null)
+REVISION         = $(shell git rev-parse --verify -q HEAD 2>/dev/null)
 # The date of the commit and not of the build, so that two builds are the same.
-DATE            := $(shell TZ=UTC0 git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+DATE             = $(shell TZ=UTC0 git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 VERSION_PACKAGE := metascript/cmd/metascript/internal/version
 LDFLAGS          = -s -w -X $(VERSION_PACKAGE).number=$(VERSION) -X $(VERSION_PACKAGE).revision=$(REVISION) -X $(VERSION_PACKAGE).date=$(DATE)
+IMAGE           ?= $(BUILD)/image
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
@@ -27,7 +28,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build image cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -35,9 +36,6 @@ help: ## list the targets
 build: ## build build/metascript
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $(BUILD)/metascript ./cmd/metascript
 
-# Where the image is written to.
-IMAGE ?= $(BUILD)/image
-.PHONY: image
 image: ## build the container image in build/image: an OCI layout, and an archive for each platform
 	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/imagebuilder .
 	$(BUILD)/imagebuilder --source . --out $(IMAGE) --version "$(VERSION)" --revision "$(REVISION)" --date "$(DATE)" --ldflags "$(LDFLAGS)"
@@ -85,17 +83,14 @@ test-cluster: cluster ## run the tests of the test cluster
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
 
-.PHONY: test-image
 test-image: image cluster ## test the image: its files, a second build, and the server in it on a real control plane
 	cd test/image && $(GO) test -count=1 ./...
 
-.PHONY: test-monitoring
 test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes
 	$(GO) build -modfile=test/tools/promtool/go.mod -tags remove_all_sd -o $(BUILD)/promtool github.com/prometheus/prometheus/cmd/promtool
 	$(BUILD)/promtool check rules manifests/monitoring/rules.yaml
 	$(BUILD)/promtool test rules test/monitoring/rules_test.yaml
 
-.PHONY: site
 site: ## build the documentation as a site, with the playground, in build/site
 	$(GO) build -C test/tools/hugo -p=1 -o $(CURDIR)/$(BUILD)/hugo github.com/gohugoio/hugo
 	rm -rf $(BUILD)/site
@@ -104,7 +99,6 @@ site: ## build the documentation as a site, with the playground, in build/site
 	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/playground.wasm ./cmd/metascript/internal/playground/wasm
 	gzip -9 -n -c $(BUILD)/playground.wasm > $(BUILD)/site/playground.wasm.gz
 
-.PHONY: test-site
 test-site: site ## run the tests of the site in Chromium, which must be installed
 	cd test/site && $(GO) test -count=1 ./...
 

@@ -162,22 +162,15 @@ func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log
 	r := runResult{about: object.Describe(call.Parent.Object)}
 	p := &r.Parent
 	p.APIVersion, p.Kind, p.Namespace, p.Name = call.Parent.GetAPIVersion(), call.Parent.GetKind(), call.Parent.GetNamespace(), call.Parent.GetName()
-	problems, err := call.InputProblems()
-	if err != nil {
+	answer, failed, err := call.DoChecked(ctx, in, log, func(warnings []*place.Error) { r.warn(log, warnings) })
+	switch {
+	case err != nil:
 		return r, err
+	case failed != nil:
+		r.Error, r.Diagnostics = engine.DetailOf(failed), append(r.Diagnostics, place.Diagnostics(failed, "error")...)
+	default:
+		r.Answer = answer.Document()
 	}
-	r.warn(log, problems)
-	answer, err := call.Do(ctx, in, log)
-	r.warn(log, call.Warnings(answer))
-	if err != nil {
-		r.Error, r.Diagnostics = engine.DetailOf(err), append(r.Diagnostics, place.Diagnostics(err, "error")...)
-		return r, nil
-	}
-	if problems, err = call.AnswerProblems(answer); err != nil {
-		return r, err
-	}
-	r.warn(log, problems)
-	r.Answer = answer.Document()
 	return r, nil
 }
 

@@ -79,11 +79,15 @@ func (m *metrics[K]) measure() {
 }
 
 // oldestWait returns how long the key that was added first has waited; zero if none waits.
-func (m *metrics[K]) oldestWait() (longest time.Duration) {
-	if m != nil {
-		for _, at := range m.addedAt {
-			longest = max(longest, time.Since(at))
+func (m *metrics[K]) oldestWait() time.Duration {
+	if m == nil || len(m.addedAt) == 0 {
+		return 0
+	}
+	first := time.Now()
+	for _, at := range m.addedAt {
+		if at.Before(first) {
+			first = at
 		}
 	}
-	return longest
+	return time.Since(first)
 }

@@ -79,9 +79,9 @@ func TestLayout(t *testing.T) {
 }
 
 func TestSecondBuildHasTheSameDigest(t *testing.T) {
-	again, dir := exec.Command("make", "image"), t.TempDir()
+	dir := t.TempDir()
+	again := exec.Command("make", "image", "IMAGE="+dir)
 	again.Dir = repository
-	again.Args = append(again.Args, "IMAGE="+dir)
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
@@ -46,6 +47,26 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	}
 	answer, err := sync.Run(ctx)
 	return answer, c.located(err)
+}
+
+// DoChecked validates the objects, calls the hook as Do does, and validates the answer. It passes what is wrong with them, and the
+// warnings of the call, to warn as soon as they are known. failed is the error of the call; err is why a schema cannot be used.
+func (c *Call) DoChecked(ctx context.Context, in *sandbox.Sandbox, log io.Writer, warn func([]*place.Error)) (answer *hook.Response, failed, err error) {
+	problems, err := c.InputProblems()
+	if err != nil {
+		return nil, nil, err
+	}
+	warn(problems)
+	answer, failed = c.Do(ctx, in, log)
+	warn(c.Warnings(answer))
+	if failed != nil {
+		return nil, failed, nil
+	}
+	if problems, err = c.AnswerProblems(answer); err != nil {
+		return nil, nil, err
+	}
+	warn(problems)
+	return answer, nil, nil
 }
 
 // Customize calls only the customize hook, and returns its rules; none if there is no such hook. It is otherwise like Do, and is called

@@ -4,10 +4,10 @@ package playground
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 
@@ -15,10 +15,10 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/schemas"
 	"metascript/engine"
-	"metascript/manifests"
 )
 
 // Files are the texts: YAML with one object or several each. All but the controller and the parent may be empty.
@@ -51,22 +51,12 @@ func (r *Result) run(ctx context.Context, files Files) error {
 	if err != nil {
 		return err
 	}
-	problems, err := call.InputProblems()
-	if err != nil {
-		return err
-	}
-	r.warn(problems)
 	var log bytes.Buffer
-	answer, err := call.Do(ctx, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{}), &log)
+	answer, failed, err := call.DoChecked(ctx, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{}), &log, r.warn)
 	r.Log = log.String()
-	r.warn(call.Warnings(answer))
-	if err != nil {
+	if err := cmp.Or(failed, err); err != nil {
 		return err
 	}
-	if problems, err = call.AnswerProblems(answer); err != nil {
-		return err
-	}
-	r.warn(problems)
 	text, err := yaml.Marshal(answer.Document())
 	r.Answer = string(text)
 	return err
@@ -78,32 +68,21 @@ func (r *Result) warn(warnings []*place.Error) {
 
 // newCall returns the call that the texts describe.
 func newCall(files Files) (*hookcall.Call, error) {
-	docs, err := manifest.Parse("controller.yaml", []byte(files.Controller))
-	if err != nil {
-		return nil, err
+	var parsed [4][]manifest.Document
+	for i, file := range [...]struct{ name, text string }{
+		{"controller.yaml", files.Controller}, {"crd.yaml", files.CRD}, {"parent.yaml", files.Parent}, {"children.yaml", files.Children},
+	} {
+		var err error
+		if parsed[i], err = manifest.Parse(file.name, []byte(file.text)); err != nil {
+			return nil, err
+		}
 	}
-	definitions, err := manifest.Parse("crd.yaml", []byte(files.CRD))
-	if err != nil {
-		return nil, err
-	}
-	docs = append(docs, definitions...)
-	parents, err := manifest.Parse("parent.yaml", []byte(files.Parent))
-	if err != nil {
-		return nil, err
-	}
-	children, err := manifest.Parse("children.yaml", []byte(files.Children))
-	if err != nil {
-		return nil, err
-	}
+	docs, parents, children := append(parsed[0], parsed[1]...), parsed[2], parsed[3]
 	crds, err := manifest.CRDs(docs)
 	if err != nil {
 		return nil, err
 	}
-	own, err := manifests.CRDs()
-	if err != nil {
-		return nil, err
-	}
-	known, err := schemas.Kubernetes().With(slices.Concat(own, crds)...)
+	known, err := schemaflags.WithOwn(schemas.Kubernetes(), crds...)
 	if err != nil {
 		return nil, err
 	}
