@@ -17,6 +17,8 @@ DATE             = $(shell TZ=UTC0 git show -s --format=%cd --date=format-local:
 VERSION_PACKAGE := metascript/cmd/metascript/internal/version
 LDFLAGS          = -s -w -X $(VERSION_PACKAGE).number=$(VERSION) -X $(VERSION_PACKAGE).revision=$(REVISION) -X $(VERSION_PACKAGE).date=$(DATE)
 IMAGE           ?= $(BUILD)/image
+# A semantic version, which Helm needs.
+CHART_VERSION    = $(or $(shell echo "$(VERSION)" | sed -nE 's/^v?([0-9]+\.[0-9]+\.[0-9]+.*)$$/\1/p'),0.0.0$(VERSION:%=-%))
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
@@ -28,7 +30,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build image chart cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -39,6 +41,11 @@ build: ## build build/metascript
 image: ## build the container image in build/image: an OCI layout, and an archive for each platform
 	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/imagebuilder .
 	$(BUILD)/imagebuilder --source . --out $(IMAGE) --version "$(VERSION)" --revision "$(REVISION)" --date "$(DATE)" --ldflags "$(LDFLAGS)"
+
+chart: ## package the Helm chart in build/chart; the first build of helm takes about 3 minutes
+	$(GO) build -C test/tools/helm -o $(CURDIR)/$(BUILD)/helm helm.sh/helm/v4/cmd/helm
+	rm -rf $(BUILD)/chart
+	$(BUILD)/helm package manifests/chart --version "$(CHART_VERSION)" --app-version "$(or $(VERSION),latest)" --destination $(BUILD)/chart 2>&1 | grep -v "symbolic link"
 
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build on a machine takes 5 to 10 minutes
 
@@ -63,7 +70,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -85,6 +92,9 @@ test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBEC
 
 test-image: image cluster ## test the image: its files, a second build, and the server in it on a real control plane
 	cd test/image && $(GO) test -count=1 ./...
+
+test-chart: build chart cluster ## test the Helm chart on a real control plane: install, upgrade, roll back, replace Metacontroller, uninstall
+	cd test/chart && $(GO) test -count=1 -timeout 30m ./...
 
 test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes
 	$(GO) build -modfile=test/tools/promtool/go.mod -tags remove_all_sd -o $(BUILD)/promtool github.com/prometheus/prometheus/cmd/promtool
@@ -124,10 +134,11 @@ lint: ## run gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-generate: ## generate the CRDs, the deep copy methods and the tables of docs/reference.md from the Go types, and the PrometheusRule
+generate: ## generate the CRDs, the deep copy methods and the tables of docs/reference.md from the Go types, the PrometheusRule, and the README of the chart
 	$(GO) generate ./controller/api/...
 	$(GO) run ./test/docs/reference docs/reference.md
 	manifests/monitoring/generate.sh
+	$(GO) generate ./manifests/chart
 
 schemas: cluster ## write the embedded kinds and schemas of Kubernetes, read from the API server of the test cluster
 	@unset KUBECONFIG; dir=$$(mktemp -d); trap '$(BUILD)/cluster down --dir '$$dir'; rm -rf '$$dir EXIT; \

@@ -33,8 +33,8 @@ var deletable = []string{
 	"validatingadmissionpolicies.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
 
-// programs are the values of the label app.kubernetes.io/name of servers.
-var programs = []string{"metascript", "metacontroller"}
+// programs are the values of the label app.kubernetes.io/name of servers; the last one is that of Metacontroller's chart.
+var programs = []string{"metascript", "metacontroller", "metacontroller-helm"}
 
 // The marks of Helm on the objects of a release.
 const (

@@ -1,0 +1,3 @@
+module metascript/test/chart
+
+go 1.26
