@@ -273,11 +273,14 @@ func (p *process) interrupt() {
 	}
 }
 
-// stop ends the process, and returns its error.
+// stop ends the process, and returns its error. A process that has not yet begun to handle SIGTERM is ended by it.
 func (p *process) stop() error {
 	p.interrupt()
 	err := <-p.ended
 	p.ended <- err
+	if status, is := p.command.ProcessState.Sys().(syscall.WaitStatus); is && status.Signal() == syscall.SIGTERM {
+		return nil
+	}
 	return err
 }
 

@@ -122,14 +122,21 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the Pods were changed:\n%s\n%s", before, after)
 	}
 
-	// metascript uninstall names the release. After both commands nothing is left but the parents and their Pods.
+	// metascript uninstall names the release. After its commands nothing is left but the parents and their Pods.
 	out, err := run(build+"metascript", "uninstall", "--check")
 	if err == nil || !strings.Contains(out, "helm uninstall metascript --namespace "+in) {
 		t.Errorf("metascript uninstall --check: %v\n%s", err, out)
 	}
-	_, err = run(build+"metascript", "uninstall", "--yes")
+	out, err = run(build+"metascript", "uninstall", "--yes")
 	check(t, err)
-	helm(t, "uninstall", "metascript", "--namespace", in, "--wait")
+	for line := range strings.Lines(out) {
+		line, _, _ = strings.Cut(line, "#")
+		if words := strings.Fields(line); len(words) > 0 && words[0] == "helm" {
+			helm(t, append(words[1:], "--wait")...)
+		} else if len(words) > 0 && words[0] == "kubectl" && words[2] != "namespace" {
+			kubectl(t, words[1:]...)
+		}
+	}
 	left := kubectl(t, "get", "clusterroles,clusterrolebindings,crds,validatingadmissionpolicies,all,configmaps,leases,pdb,networkpolicies,roles,rolebindings,serviceaccounts",
 		"--all-namespaces", "--output=name")
 	for name := range strings.Lines(left) {
