@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -112,7 +113,7 @@ func (w *world) printLogs(env *testscript.Env) {
 }
 
 // lastOf returns the part of a log that is printed: its end.
-func lastOf(log string) string { return log[max(0, len(log)-32<<10):] }
+func lastOf(log string) string { return log[max(0, len(log)-12<<10):] }
 
 func (w *world) createNamespace() error {
 	_, err := w.apply(&unstructured.Unstructured{Object: map[string]any{
@@ -217,11 +218,37 @@ func (w *world) removeAll() {
 		if w.created[i].GetKind() == "Namespace" && !stays {
 			continue
 		}
+		if w.created[i].GetKind() == "CustomResourceDefinition" {
+			w.removeFinalizers(w.created[i])
+		}
 		if r, err := w.resource(w.created[i]); err == nil {
 			_ = r.Delete(context.Background(), w.created[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 		}
 	}
 	w.created = nil
+}
+
+// removeFinalizers removes the finalizers of the script's objects of a kind, so that its definition can be deleted: if the script
+// failed, no server is left to finalize them.
+func (w *world) removeFinalizers(crd *unstructured.Unstructured) {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	if group == ownGroup {
+		return
+	}
+	r, err := w.named(plural + "." + group)
+	if err != nil {
+		return
+	}
+	objects, err := r.List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, o := range objects.Items {
+		if len(o.GetFinalizers()) > 0 {
+			_, _ = r.Patch(context.Background(), o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+	}
 }
 
 // resource returns the client for objects like o.
