@@ -1,0 +1,57 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a value changes: texts that the objects of one template have or do not have.
+func TestRendered(t *testing.T) {
+	for _, c := range []struct{ values, template, want, unwanted string }{
+		{"", "workload", "kind: Deployment\n", "serviceName"},
+		{"", "workload", "- --leader-election\n", ""},
+		{"", "workload", "runAsNonRoot: true\n", "volumes:"},
+		{"", "workload", "metascript:", "@"},
+		{"image.tag=1.0,image.digest=sha256:0123456789abcdef0123456789abcdef", "workload", `image: "metascript@sha256:0123456789abcdef0123456789abcdef"`, ":1.0"},
+		{"replaces=Manifests", "workload", "kind: StatefulSet\nmetadata:\n  name: metacontroller\n", "app.kubernetes.io/instance"},
+		{"replaces=Chart", "workload", "kind: StatefulSet\nmetadata:\n  name: a-metacontroller-helm\n", "kind: Deployment"},
+		{"replaces=Chart,fullnameOverride=b", "workload", "name: b\n", "a-metacontroller-helm"},
+		{"scriptVolumes[0].name=team,scriptVolumes[0].configMap.name=scripts", "workload", "- --scripts-dir=/scripts/team\n", ""},
+		{"scriptVolumes[0].name=team,scriptVolumes[0].configMap.name=scripts", "workload", "mountPath: /scripts/team\n          readOnly: true\n", ""},
+		{"watchNamespaces={b,c}", "workload", "- --watch-namespaces=b,c\n", ""},
+		{"commandArgs={--verbosity=1}", "workload", "- --metrics-address=:9999\n        - --verbosity=1\n", ""},
+		{"topologySpreadConstraints[0].maxSkew=1,topologySpreadConstraints[0].topologyKey=zone,topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
+			"workload", "app.kubernetes.io/instance: a\n            app.kubernetes.io/name: metascript\n        maxSkew: 1\n", ""},
+		{"serviceAccount.create=false", "workload", "serviceAccountName: default\n", ""},
+		{"", "rbac", "name: a-metascript\n", "-limited"},
+		{"rbac.leastPrivilege=true", "rbac", "name: a-metascript-limited\n", "kind: ClusterRole\nmetadata:\n  name: a-metascript\n"},
+		{"rbac.leastPrivilege=true", "rbac", "subjectaccessreviews", "- '*'"},
+		{"watchNamespaces={b}", "rbac", "kind: Role\nmetadata:\n  name: a-metascript\n  namespace: b\n", "-limited"},
+		{"watchNamespaces={b},rbac.clusterScoped=false", "rbac", "kind: RoleBinding", "kind: ClusterRole\n"},
+		{"accountPolicy.enabled=true", "rbac", "verbs: [get, list, watch, delete, deletecollection]", "create, update"},
+		{"podDisruptionBudget.minAvailable=1,replicas=2", "pdb", "minAvailable: 1\n", ""},
+		{"networkPolicy.enabled=true", "networkpolicy", "- Ingress\n", "Egress"},
+		{"networkPolicy.enabled=true,networkPolicy.egress[0].ports[0].port=443", "networkpolicy", "- Egress\n", ""},
+		{"serviceMonitor.enabled=true", "service", "clusterIP: None\n", ""},
+		{"dashboard.enabled=true", "monitoring", "grafana_dashboard: \"1\"\n", "kind: ServiceMonitor"},
+		{"prometheusRule.enabled=true", "monitoring", "{{ $labels.controller_name }}", "kind: ConfigMap"},
+	} {
+		args := []string{"template", "a", archive, "--show-only", "templates/" + c.template + ".yaml"}
+		if c.values != "" {
+			args = append(args, "--set", c.values)
+		}
+		out := helm(t, args...) + "\n"
+		if !strings.Contains(out, c.want) {
+			t.Errorf("%s: %s does not have %q:\n%s", c.values, c.template, c.want, out)
+		}
+		if c.unwanted != "" && strings.Contains(out, c.unwanted) {
+			t.Errorf("%s: %s has %q:\n%s", c.values, c.template, c.unwanted, out)
+		}
+	}
+	for values, template := range map[string]string{
+		"crds.install=false": "crds", "rbac.create=false": "rbac", "serviceAccount.create=false": "serviceaccount",
+		"podDisruptionBudget.minAvailable=1": "pdb", "service.enabled=false": "service",
+	} {
+		helmFails(t, "could not find template", "template", "a", archive, "--show-only", "templates/"+template+".yaml", "--set", values)
+	}
+}
