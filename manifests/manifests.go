@@ -1,7 +1,7 @@
 // Package manifests holds the manifests that install metascript in a cluster: the CustomResourceDefinitions,
-// and the namespace, RBAC objects and StatefulSet of the server. kubectl apply -k of this directory installs
-// all of them, and replaces Metacontroller if it is installed. The components of kustomize in components limit
-// who can write controllers, and what the server can do. The Helm chart, in chart, has links to these files.
+// and in base the namespace, RBAC objects and StatefulSet of the server. kubectl apply -k of this directory
+// installs all of them. The components of kustomize in components and monitoring add what not every cluster
+// needs, and overlays/metacontroller replaces Metacontroller. The Helm chart, in chart, has links to these files.
 //
 // The CustomResourceDefinitions, in crds, are generated from the Go types in controller/api/v1alpha1. They are
 // embedded in the program, which also validates objects offline: see [CRDs].

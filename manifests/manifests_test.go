@@ -20,6 +20,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -185,7 +187,7 @@ func same(t *testing.T, kept, fresh string) {
 func read(t *testing.T) map[string][]runtime.Object {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{admissionv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{admissionv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -248,14 +250,27 @@ func documents(t *testing.T, text []byte) [][]byte {
 	}
 }
 
-// A kustomization lists the files of its folder. Those of a component are in no other kustomization, so they are not installed
+// A kustomization lists the files of its folder, or folders with a kustomization. Those of a component are in no other kustomization, so they are not installed
 // unless a user asks for them.
 func TestKustomizationsListEveryFile(t *testing.T) {
 	found := read(t)
-	for folder, kind := range map[string]string{
-		"": "Kustomization", "components/account-policy": "Component", "components/least-privilege": "Component", "monitoring": "Component",
-	} {
-		text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+	kinds := map[string]string{
+		"kustomization.yaml":                            "Kustomization",
+		"base/kustomization.yaml":                       "Kustomization",
+		"crds/Kustomization":                            "Kustomization",
+		"overlays/metacontroller/kustomization.yaml":    "Kustomization",
+		"components/account-policy/kustomization.yaml":  "Component",
+		"components/leader-election/kustomization.yaml": "Component",
+		"components/least-privilege/kustomization.yaml": "Component",
+		"components/network-policy/kustomization.yaml":  "Component",
+		"monitoring/kustomization.yaml":                 "Component",
+	}
+	folders := map[string]bool{}
+	for file := range kinds {
+		folders[path.Dir(file)] = true
+	}
+	for file, kind := range kinds {
+		text, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,6 +278,9 @@ func TestKustomizationsListEveryFile(t *testing.T) {
 			APIVersion, Kind string
 			Resources        []string
 
+			Labels []struct {
+				Pairs map[string]string
+			}
 			ConfigMapGenerator []struct {
 				Name, Namespace string
 				Files           []string
@@ -277,7 +295,7 @@ func TestKustomizationsListEveryFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kustomization.Kind != kind {
-			t.Errorf("%s/kustomization.yaml has kind %s, want %s", folder, kustomization.Kind, kind)
+			t.Errorf("%s has kind %s, want %s", file, kustomization.Kind, kind)
 		}
 		listed := kustomization.Resources
 		for _, patch := range kustomization.Patches {
@@ -286,14 +304,15 @@ func TestKustomizationsListEveryFile(t *testing.T) {
 			}
 		}
 		for _, name := range listed {
-			if found[path.Join(folder, name)] == nil {
-				t.Errorf("%s/kustomization.yaml lists %s, which is not there", folder, name)
+			name = path.Join(path.Dir(file), name)
+			if found[name] == nil && !folders[name] {
+				t.Errorf("%s lists %s, which is not there", file, name)
 			}
-			delete(found, path.Join(folder, name))
+			delete(found, name)
 		}
 	}
 	for name := range found {
-		t.Errorf("no kustomization.yaml lists %s", name)
+		t.Errorf("no kustomization lists %s", name)
 	}
 }
 
@@ -328,7 +347,7 @@ func TestLeastPrivilegeNamesEveryPermission(t *testing.T) {
 // Metacontroller's StatefulSet is replaced, not joined, by ours: the same object, with the same fields where a
 // StatefulSet cannot be changed.
 func TestServerReplacesMetacontroller(t *testing.T) {
-	set := read(t)["metacontroller.yaml"][0].(*appsv1.StatefulSet)
+	set := read(t)["base/metacontroller.yaml"][0].(*appsv1.StatefulSet)
 	if set.Namespace != "metacontroller" || set.Name != "metacontroller" {
 		t.Errorf("the server is %s/%s", set.Namespace, set.Name)
 	}
@@ -351,7 +370,7 @@ func TestServerReplacesMetacontroller(t *testing.T) {
 
 // Nothing about the server is privileged; worker processes need nothing that it lacks.
 func TestServerIsNotPrivileged(t *testing.T) {
-	pod := read(t)["metacontroller.yaml"][0].(*appsv1.StatefulSet).Spec.Template.Spec
+	pod := read(t)["base/metacontroller.yaml"][0].(*appsv1.StatefulSet).Spec.Template.Spec
 	container := pod.Containers[0]
 	for what, right := range map[string]bool{
 		"it does not run as root":             *pod.SecurityContext.RunAsNonRoot,

@@ -94,11 +94,7 @@ func ownCluster(t *testing.T) (kubeconfig string) {
 // programs puts metascript and kubectl into a directory. "kubectl wait" waits for 30 seconds; here it waits longer, since the machine may
 // be slow.
 func programs(dir string) (string, error) {
-	cluster, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
-	if err != nil {
-		return "", err
-	}
-	kubectl := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = wait ]; then set -- \"$@\" --timeout=150s; fi\nexec %q kubectl \"$@\"\n", cluster)
+	kubectl := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = wait ]; then set -- \"$@\" --timeout=150s; fi\nexec %q kubectl \"$@\"\n", *cluster)
 	return dir, errors.Join(
 		os.Symlink(binary, filepath.Join(dir, "metascript")),
 		os.WriteFile(filepath.Join(dir, "kubectl"), []byte(kubectl), 0o755),

@@ -1,12 +1,13 @@
 // Package e2e has the end-to-end tests: scripts in testdata, each for one behavior, that run the built binary against a real
 // control plane. The commands of the scripts are in commands_test.go.
 //
-// The cluster is the one of KUBECONFIG, or build/cluster, which "make test-e2e" builds.
+// The cluster is the one of KUBECONFIG, or that of the flag -cluster, build/cluster by default, which "make test-e2e" builds.
 package e2e
 
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,13 +33,20 @@ var (
 	sharedBinary string
 )
 
+// cluster is the program of the test cluster, which is kubectl too.
+var cluster = flag.String("cluster", root+"/build/cluster", "the program of the test cluster")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "metascript-e2e-")
 	if err != nil {
+		return fail(err)
+	}
+	if *cluster, err = filepath.Abs(*cluster); err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
@@ -85,27 +93,23 @@ func fail(err error) int {
 // startCluster runs the test cluster, which uses the cluster of KUBECONFIG if that is in env. It ends when its standard input
 // does, so also when this process ends.
 func startCluster(env []string, flags ...string) (config *rest.Config, kubeconfig string, stop func(), err error) {
-	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
-	if err != nil {
-		return nil, "", nil, err
-	}
-	cluster := exec.Command(path, append([]string{"run", "--until-eof"}, flags...)...)
+	launcher := exec.Command(*cluster, append([]string{"run", "--until-eof"}, flags...)...)
 	// By default the garbage collector of Go takes a sixth of an API server's time; there is enough memory here.
-	cluster.Stderr, cluster.Env = os.Stderr, append([]string{"GOGC=400"}, env...)
-	stdin, err := cluster.StdinPipe()
+	launcher.Stderr, launcher.Env = os.Stderr, append([]string{"GOGC=400"}, env...)
+	stdin, err := launcher.StdinPipe()
 	if err != nil {
 		return nil, "", nil, err
 	}
-	stdout, err := cluster.StdoutPipe()
+	stdout, err := launcher.StdoutPipe()
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if err := cluster.Start(); err != nil {
+	if err := launcher.Start(); err != nil {
 		return nil, "", nil, fmt.Errorf("start the test cluster (\"make cluster\" builds it): %w", err)
 	}
 	stop = func() {
 		stdin.Close()
-		_ = cluster.Wait()
+		_ = launcher.Wait()
 	}
 	kubeconfig, err = readKubeconfig(stdout)
 	if err == nil {

@@ -91,6 +91,7 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 		return err
 	}
 	env.Setenv("ROOT", repository)
+	env.Setenv("CLUSTER", *cluster)
 	return w.createNamespace()
 }
 

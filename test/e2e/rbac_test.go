@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,12 +29,8 @@ func cmdCanI(ts *testscript.TestScript, neg bool, args []string) {
 
 // canI returns an error if "kubectl auth can-i" does not say what is wanted. account is NAMESPACE/NAME.
 func (w *world) canI(account string, want bool, args []string) error {
-	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
-	if err != nil {
-		return err
-	}
 	user := "system:serviceaccount:" + strings.Replace(account, "/", ":", 1)
-	kubectl := exec.Command(path, append([]string{"kubectl", "--kubeconfig=" + w.kubeconfig, "auth", "can-i", "--as=" + user}, args...)...)
+	kubectl := exec.Command(*cluster, append([]string{"kubectl", "--kubeconfig=" + w.kubeconfig, "auth", "can-i", "--as=" + user}, args...)...)
 	out, err := kubectl.Output() // it exits with 1 if the answer is no
 	if answer := strings.TrimSpace(string(out)); answer != map[bool]string{true: "yes", false: "no"}[want] {
 		return fmt.Errorf("%s: the answer is %q, want that it is allowed: %t (error: %v)", strings.Join(kubectl.Args[1:], " "), answer, want, err)
