@@ -19,6 +19,12 @@ LDFLAGS          = -s -w -X $(VERSION_PACKAGE).number=$(VERSION) -X $(VERSION_PA
 IMAGE           ?= $(BUILD)/image
 # A semantic version, which Helm needs.
 CHART_VERSION    = $(or $(shell echo "$(VERSION)" | sed -nE 's/^v?([0-9]+\.[0-9]+\.[0-9]+.*)$$/\1/p'),0.0.0$(VERSION:%=-%))
+DIST            ?= $(BUILD)/dist
+# What a release says of where it comes from: the address of the repository, that of the archives, and who builds them.
+SOURCE          ?= https://example.com/metascript
+DOWNLOADS       ?= $(SOURCE)/releases/download/$(VERSION)
+BUILDER         ?= urn:metascript:local
+PUBLISH          = --version "$(VERSION)" --revision "$(REVISION)" --source "$(SOURCE)" --downloads "$(DOWNLOADS)" --builder "$(BUILDER)"
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
@@ -30,7 +36,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build image chart release release-image cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -46,6 +52,21 @@ chart: ## package the Helm chart in build/chart; the first build of helm takes a
 	$(GO) build -C test/tools/helm -o $(CURDIR)/$(BUILD)/helm helm.sh/helm/v4/cmd/helm
 	rm -rf $(BUILD)/chart
 	$(BUILD)/helm package manifests/chart --version "$(CHART_VERSION)" --app-version "$(or $(VERSION),latest)" --destination $(BUILD)/chart 2>&1 | grep -v "symbolic link"
+
+release: build ## build the archives of a release in build/dist, for six platforms, with SBOMs, checksums and provenance; the first build takes about 20 minutes
+	$(GO) build -C test/tools/goreleaser -p=1 -o $(CURDIR)/$(BUILD)/ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod github.com/goreleaser/goreleaser/v2
+	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/publish ./publish
+	rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release/completions
+	for shell in bash zsh fish powershell; do $(BUILD)/metascript completion $$shell > $(BUILD)/release/completions/metascript.$$shell || exit; done
+	$(BUILD)/metascript man $(BUILD)/release/man
+	sed 's|^dist: .*|dist: $(DIST)|' .goreleaser.yaml > $(BUILD)/release/goreleaser.yaml
+	PATH="$(CURDIR)/$(BUILD):$$PATH" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" DATE="$(DATE)" TIMESTAMP="$$(git show -s --format=%ct)" GOMODCACHE="$$($(GO) env GOMODCACHE)" \
+	$(BUILD)/goreleaser release --snapshot --clean --parallelism 2 --config $(BUILD)/release/goreleaser.yaml
+	$(BUILD)/publish --dist $(DIST) $(PUBLISH) files
+
+release-image: image ## push the image of build/image to TO, with signatures, SBOMs and provenance; COSIGN_PRIVATE_KEY has the key
+	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/publish ./publish
+	$(BUILD)/publish --image $(IMAGE) --to "$(TO)" $(PUBLISH) image
 
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build on a machine takes 5 to 10 minutes
 
@@ -70,7 +91,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -95,6 +116,10 @@ test-image: image cluster ## test the image: its files, a second build, and the 
 
 test-chart: build chart cluster ## test the Helm chart on a real control plane: install, upgrade, roll back, replace Metacontroller, uninstall
 	cd test/chart && $(GO) test -count=1 -timeout 30m ./...
+
+test-release: release image cluster ## test the archives, the image and their signatures, and a second build
+	$(GO) build -C test/release -o $(CURDIR)/$(BUILD)/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
+	cd test/release && $(GO) test -count=1 -timeout 30m ./...
 
 test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes
 	$(GO) build -modfile=test/tools/promtool/go.mod -tags remove_all_sd -o $(BUILD)/promtool github.com/prometheus/prometheus/cmd/promtool
