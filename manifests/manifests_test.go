@@ -404,3 +404,30 @@ func TestPrometheusRuleHasTheRules(t *testing.T) {
 		t.Errorf("prometheusrule.yaml differs from rules.yaml: run make generate\n%s", diff)
 	}
 }
+
+// The table in the documentation has every alert, with the time after which it fires.
+func TestAlertsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("monitoring", "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content struct {
+		Groups []struct{ Rules []struct{ Alert, For string } }
+	}
+	if err := yaml.Unmarshal(text, &content); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "server.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := content.Groups[0].Rules
+	for _, r := range rules {
+		if row := "\n| " + r.Alert + " | " + r.For + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/server.md has no row %q", row)
+		}
+	}
+	if rows := strings.Count(string(page), "\n| Metascript"); rows != len(rules) {
+		t.Errorf("docs/server.md has %d alerts, and rules.yaml %d", rows, len(rules))
+	}
+}
