@@ -192,6 +192,69 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+// A user who may write only in two namespaces installs the server, after an administrator has applied what has no namespace.
+func TestNamespacesOfAUser(t *testing.T) {
+	in := namespace(t, "user")
+	apply(t, namespaced)
+	t.Cleanup(func() {
+		kubectl(t, "delete", "clusterrole,clusterrolebinding,role,rolebinding", "--all-namespaces", "--selector=test=user")
+	})
+	kubectl(t, "apply", "--server-side", "--filename=../../manifests/crds")
+	kubelet := startKubelet(t, in)
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	check(t, os.WriteFile(values, []byte(`
+watchNamespaces: [default]
+crds: {install: false}
+rbac: {clusterScoped: false}
+allowOtherServers: true
+clusterRole:
+  rules:
+  - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, update, delete]}
+  - {apiGroups: [""], resources: [events], verbs: [create, patch]}
+`), 0o600))
+	install := []string{"install", "metascript", archive, "--namespace", in, "--kube-as-user", "team", "--wait", "--timeout", "3m"}
+	helmFails(t, "is forbidden", install...)
+	helm(t, append(install, "--values", values)...)
+	parents(t)
+	resize(t, "2")
+	kubectl(t, "wait", "--for=condition=Permitted", "--timeout=1m", "decoratorcontrollers/pods")
+	kubelet.inTurn(t, 1)
+}
+
+// namespaced is what an administrator applies: the permissions of the user team, and those of the server without a namespace.
+const namespaced = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: team, namespace: user, labels: {test: user}}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: team}]
+roleRef: {kind: ClusterRole, apiGroup: rbac.authorization.k8s.io, name: admin}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: team, namespace: default, labels: {test: user}}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: team}]
+roleRef: {kind: ClusterRole, apiGroup: rbac.authorization.k8s.io, name: admin}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: aggregate-revisions, labels: {test: user, rbac.authorization.k8s.io/aggregate-to-admin: "true"}}
+rules: [{apiGroups: [metacontroller.k8s.io], resources: [controllerrevisions], verbs: [get, list, watch, create, update, patch, delete, deletecollection]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: metacontroller-namespaced, labels: {test: user}}
+rules:
+- {apiGroups: [metacontroller.k8s.io], resources: [compositecontrollers, decoratorcontrollers], verbs: [get, list, watch]}
+- {apiGroups: [metacontroller.k8s.io], resources: [compositecontrollers/status, decoratorcontrollers/status], verbs: [update]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: metacontroller-namespaced, labels: {test: user}}
+subjects: [{kind: ServiceAccount, name: metascript, namespace: user}]
+roleRef: {kind: ClusterRole, apiGroup: rbac.authorization.k8s.io, name: metacontroller-namespaced}
+`
+
 // A second server would write the objects of the first one. Helm refuses a second owner of the CustomResourceDefinitions too.
 func TestSecondServer(t *testing.T) {
 	in := namespace(t, "first")
