@@ -3,9 +3,9 @@ package docs
 
 import "embed"
 
-// Pages are the pages, as Markdown. README.md, which is their index for a browser, is not among them: the pattern has only names in lower case.
+// Pages are the pages for users of the program, as Markdown. README.md, which is their index for a browser, is not among them.
 //
-//go:embed [a-z]*.md
+//go:embed [a-z]*.md SECURITY.md
 var Pages embed.FS
 
 // Reasons is the name of the page about the reasons of events and conditions.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestCompletionOfValues(t *testing.T) {
 	}
 }
 
-// docTopics returns the names of the pages of the documentation.
+// docTopics returns the names of the pages of the documentation that are for users of the program.
 func docTopics(t *testing.T) string {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -51,9 +52,10 @@ func docTopics(t *testing.T) string {
 	}
 	var names []string
 	for _, page := range pages {
-		if name := strings.TrimSuffix(filepath.Base(page), ".md"); name != "README" {
-			names = append(names, name)
+		if name := strings.TrimSuffix(filepath.Base(page), ".md"); !slices.Contains([]string{"CHANGELOG", "CONTRIBUTING", "README"}, name) {
+			names = append(names, strings.ToLower(name))
 		}
 	}
+	slices.Sort(names)
 	return strings.Join(names, " ")
 }

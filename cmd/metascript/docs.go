@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,7 @@ argument, list the pages.`,
 	}
 }
 
-// pageExtension is the extension of the files of pages. A topic is the name of a page without it.
+// pageExtension is the extension of the files of pages. A topic is the name of a page without it, in lower case.
 const pageExtension = ".md"
 
 // topics returns the names of all pages, sorted.
@@ -102,33 +103,48 @@ func topics() ([]string, error) {
 	}
 	var all []string
 	for _, file := range files {
-		all = append(all, strings.TrimSuffix(file.Name(), pageExtension))
+		all = append(all, strings.ToLower(strings.TrimSuffix(file.Name(), pageExtension)))
 	}
+	slices.Sort(all)
 	return all, nil
+}
+
+// page returns the text of the page of a topic.
+func page(topic string) (string, error) {
+	for _, name := range []string{topic, strings.ToUpper(topic)} { // such as SECURITY.md
+		if text, err := docs.Pages.ReadFile(name + pageExtension); err == nil {
+			return string(text), nil
+		}
+	}
+	all, err := topics()
+	if err != nil {
+		return "", err
+	}
+	return "", unknownTopic(topic, all)
 }
 
 // printDocs prints a page, or the list of pages if there is no argument.
 func printDocs(cmd *cobra.Command, args []string) error {
+	out := cmd.OutOrStdout()
+	styler := style.For(out)
+	if len(args) > 0 {
+		text, err := page(strings.TrimSuffix(args[0], pageExtension))
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(out, markdown.Plain(text, styler))
+		return err
+	}
 	all, err := topics()
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
-	styler := style.For(out)
-	if len(args) > 0 {
-		page, err := docs.Pages.ReadFile(strings.TrimSuffix(args[0], pageExtension) + pageExtension)
-		if err != nil {
-			return unknownTopic(args[0], all)
-		}
-		_, err = io.WriteString(out, markdown.Plain(string(page), styler))
-		return err
-	}
 	for _, topic := range all {
-		page, err := docs.Pages.ReadFile(topic + pageExtension)
+		text, err := page(topic)
 		if err != nil {
 			return err
 		}
-		title, sentence := markdown.FirstSentence(string(page))
+		title, sentence := markdown.FirstSentence(text)
 		fmt.Fprintf(out, "%s: %s\n%s", styler.Strong(topic), title, markdown.Wrap(sentence, "    "))
 	}
 	return nil

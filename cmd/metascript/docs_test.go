@@ -24,6 +24,7 @@ func TestDocs(t *testing.T) {
 		t.Error("the page has the address of a link")
 	}
 	metascript(t, "docs", "scripts.md").expect(t, 0, []string{"Writing a script\n"}, nil)
+	metascript(t, "docs", "security").expect(t, 0, []string{"Security\n", "Report a vulnerability\n"}, nil)
 	metascript(t, "docs", "script").expect(t, 1, nil, []string{`error: there is no page "script": did you mean scripts?`})
 	metascript(t, "docs", "../go.mod").expect(t, 1, nil, []string{`error: there is no page "../go.mod"`})
 }
