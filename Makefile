@@ -128,7 +128,8 @@ test-monitoring: ## test the alerts with promtool; the first build of promtool t
 
 site: ## build the documentation as a site, with the playground, in build/site
 	$(GO) build -C test/tools/hugo -p=1 -o $(CURDIR)/$(BUILD)/hugo github.com/gohugoio/hugo
-	rm -rf $(BUILD)/site
+	rm -rf $(BUILD)/site $(BUILD)/reference
+	$(GO) run ./cmd/metascript reference $(BUILD)/reference
 	HUGO_PARAMS_VERSION=$(VERSION) $(BUILD)/hugo --source docs/site --noBuildLock --panicOnWarning --quiet --destination $(CURDIR)/$(BUILD)/site
 	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)/site/
 	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/playground.wasm ./cmd/metascript/internal/playground/wasm

@@ -17,6 +17,19 @@ const audit = `(() => {
 	if (!document.title.trim()) wrong.push("no title");
 	if (document.documentElement.lang !== "en") wrong.push("no lang");
 	if (!document.querySelector("meta[name=viewport]")) wrong.push("no viewport");
+	if ((document.querySelector("meta[name=description]")?.content ?? "").length < 20) wrong.push("no description");
+	for (const landmark of ["body > header", "main", "nav", "[role=search]"]) {
+		if (all(landmark).length !== 1) wrong.push(all(landmark).length + " landmarks " + landmark);
+	}
+	for (const part of all("nav, section")) if (!part.ariaLabel) wrong.push("no label: " + part.outerHTML.slice(0, 80));
+	for (const element of all("body :is(a, p, h1, h2, h3, ul, table, pre)")) {
+		if (!element.closest("header, main, nav, .skip")) wrong.push("outside of the landmarks: " + element.outerHTML.slice(0, 80));
+	}
+	for (const target of all("a, button, input, select, textarea")) { // one in a text may be small
+		const {width, height, right} = target.getBoundingClientRect();
+		if (right < 0 || !target.checkVisibility() || target.matches("main a")) continue;
+		if (width < 24 || height < 24) wrong.push("small target, " + width + " by " + height + ": " + target.outerHTML.slice(0, 80));
+	}
 	let last = 0;
 	for (const heading of all("h1, h2, h3, h4, h5, h6")) {
 		const level = Number(heading.tagName[1]);
@@ -43,6 +56,14 @@ const audit = `(() => {
 		}
 		return matchMedia("(prefers-color-scheme: dark)").matches ? "rgb(0, 0, 0)" : "rgb(255, 255, 255)";
 	};
+	const contrast = (one, other) => {
+		const [a, b] = [one, other].map(luminance);
+		return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+	};
+	for (const field of all("input, select, button, .editor")) {
+		const ratio = contrast(getComputedStyle(field).borderTopColor, behind(field.parentElement));
+		if (ratio < 3) wrong.push("contrast of the border " + ratio.toFixed(2) + ": " + field.outerHTML.slice(0, 80));
+	}
 	const seen = new Set();
 	for (const element of all("body *")) {
 		const text = [...element.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
@@ -50,28 +71,32 @@ const audit = `(() => {
 		const pair = getComputedStyle(element).color + " on " + behind(element);
 		if (seen.has(pair)) continue;
 		seen.add(pair);
-		const [a, b] = pair.split(" on ").map(luminance);
-		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-		if (contrast < 4.5) wrong.push("contrast " + contrast.toFixed(2) + ": " + pair + ": " + element.outerHTML.slice(0, 80));
+		const ratio = contrast(...pair.split(" on "));
+		if (ratio < 4.5) wrong.push("contrast " + ratio.toFixed(2) + ": " + pair + ": " + element.outerHTML.slice(0, 80));
 	}
 	return wrong;
 })()`
 
 func TestEveryPage(t *testing.T) {
 	b := open(t)
-	links, ids := map[string][]string{}, map[string]bool{}
+	links, ids, titles := map[string][]string{}, map[string]bool{}, map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 360} {
 			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 				emulation.SetDeviceMetricsOverride(width, 800, 1, false))
 			for _, page := range pages(t) {
 				var wrong, hrefs, named []string
-				b.do(chromedp.Navigate(b.url+"/"+page), chromedp.Evaluate(audit, &wrong),
+				var title string
+				b.do(chromedp.Navigate(b.url+"/"+page), chromedp.Evaluate(audit, &wrong), chromedp.Title(&title),
 					chromedp.Evaluate(`[...document.querySelectorAll("a[href]")].map(a => a.href)`, &hrefs),
 					chromedp.Evaluate(`[...document.querySelectorAll("[id]")].map(e => e.id)`, &named))
 				for _, text := range wrong {
 					t.Errorf("%s, %s, width %d: %s", page, scheme, width, text)
 				}
+				if other := titles[title]; other != "" && other != page {
+					t.Errorf("%s and %s have the title %q", page, other, title)
+				}
+				titles[title] = page
 				links[page] = hrefs
 				ids[page] = true
 				for _, id := range named {
@@ -89,10 +114,23 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
+// The weight of a page is the number of bytes of all files that it loads, without those that it loads when it is used.
 func TestWeight(t *testing.T) {
+	b := open(t)
 	for _, page := range pages(t) {
-		if info, err := os.Stat(filepath.Join(built, page)); err != nil || info.Size() > 200<<10 {
-			t.Errorf("%s: more than 200 KiB, or an error: %v", page, err)
+		var files []string
+		b.do(chromedp.Navigate(b.url+"/"+page), chromedp.Evaluate(`performance.getEntriesByType("resource").map(file => new URL(file.name).pathname)`, &files))
+		total := int64(0)
+		for _, file := range append(files, page) {
+			info, err := os.Stat(filepath.Join(built, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += info.Size()
+		}
+		t.Logf("%s: %d KiB in %d files", page, (total+1023)>>10, len(files)+1)
+		if total > 200<<10 {
+			t.Errorf("%s has more than 200 KiB", page)
 		}
 	}
 }
@@ -101,27 +139,43 @@ func TestSearch(t *testing.T) {
 	b := open(t)
 	b.do(chromedp.Navigate(b.url+"/index.html"), chromedp.Focus("#query"), chromedp.SendKeys("#query", "ScriptHeld"))
 	b.wait(`[...document.querySelectorAll("#results a")].map(a => a.href).join(" ")`, "/reasons.html")
+	for text, page := range map[string]string{"metascript_queue_oldest_wait_seconds": "/metrics.html", "constrained-impersonation": "/command-rbac.html"} {
+		b.do(chromedp.Evaluate(`document.getElementById("query").value = ""`, nil), chromedp.SendKeys("#query", text))
+		b.wait(`[...document.querySelectorAll("#results a")].map(a => a.href).join(" ")`, page)
+	}
 	b.do(chromedp.Evaluate(`document.getElementById("query").value = ""`, nil), chromedp.SendKeys("#query", "nosuchword"))
 	b.wait(`document.getElementById("results").textContent`, "No page has these words")
 }
 
-// The Tab key reaches every control of the playground, and each shows that it has the focus.
+// The Tab key reaches the controls of the playground in their order, and each shows that it has the focus.
 func TestKeyboard(t *testing.T) {
 	b := open(t)
 	b.do(chromedp.Navigate(b.url + "/playground.html"))
-	missing := map[string]bool{"query": true, "example": true, "file": true, "text": true, "run": true, "share": true}
-	for range 60 {
+	var reached []string
+	for range 12 {
 		var focus struct{ ID, Outline string }
-		b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(`(({id, tagName}, {outlineStyle, outlineWidth}) => (
-			{ID: id || tagName, Outline: outlineStyle === "none" ? "" : outlineWidth}))(document.activeElement, getComputedStyle(document.activeElement))`, &focus))
-		if focus.Outline == "" && focus.ID != "BODY" {
-			t.Errorf("%s: the focus is not visible", focus.ID)
+		b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(`(({id, tagName, textContent}, {outlineStyle, outlineWidth, outlineColor}) => (
+			{ID: id || textContent, Outline: outlineStyle === "none" ? "" : outlineWidth + " " + outlineColor}))(document.activeElement, getComputedStyle(document.activeElement))`, &focus))
+		if !strings.HasPrefix(focus.Outline, "3px ") {
+			t.Errorf("%s: the focus is not visible: its outline is %q", focus.ID, focus.Outline)
 		}
-		delete(missing, focus.ID)
+		reached = append(reached, focus.ID)
 	}
-	for id := range missing {
-		t.Errorf("the Tab key does not reach %s", id)
+	const want = "Skip to the content, metascript, Playground, query, example, file, text, run, share, answer, log"
+	if got := strings.Join(reached, ", "); !strings.HasPrefix(got, want) {
+		t.Errorf("the Tab key reaches %s, want %s", got, want)
 	}
 	b.do(chromedp.Focus("#text"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2))) // Ctrl+Enter
 	b.wait(answer, "kind: Pod")
+}
+
+// Enter in the field of the search leads to the results, which the Tab key reaches next.
+func TestKeyboardInSearch(t *testing.T) {
+	b := open(t)
+	b.do(chromedp.Navigate(b.url+"/index.html"), chromedp.Focus("#query"), chromedp.SendKeys("#query", "ScriptHeld"+kb.Enter))
+	b.wait(`[...document.querySelectorAll("#results a")].map(a => a.href).join(" ")`, "/reasons.html")
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.wait(`document.activeElement.closest("#results") ? "in the results" : document.activeElement.outerHTML`, "in the results")
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.wait(`document.activeElement.id`, "query")
 }

@@ -56,6 +56,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.webhookMemory = flagvalue.Bytes(bodies.Default)
 	f.Cluster.Register(flags)
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "maximum number of parents of one controller that are reconciled at the same time")
+	flags.Lookup("workers").DefValue = "4 per CPU" // in texts, which must not depend on the machine
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is cached; a new CustomResourceDefinition is noticed at once")
 	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "interval at which every parent is reconciled although nothing changed; 0 means never")
 	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script is called again for one parent, while a webhook answers instead of the script")
