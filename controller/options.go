@@ -43,6 +43,7 @@ import (
 // Options configure a Server. Only Config and an engine in Sandbox are needed.
 type Options struct {
 	Config            *rest.Config
+	Kubeconfig        kube.Kubeconfig // the file of Config
 	Sandbox           build.Sandbox
 	Workers           int                   // per controller; default 8
 	DiscoveryInterval time.Duration         // how long a result of discovery is cached; default 30s

@@ -82,7 +82,7 @@ func (w *watches) openKind(kind string) static.Objects {
 // whyUnread returns why the objects of a kind cannot be read because of err, and what to do.
 func (w *watches) whyUnread(kind string, err error) string {
 	var missing *kube.NotServedError
-	unreachable := kube.Unreachable(w.Config.Host, err)
+	unreachable := kube.Unreachable(w.Config, w.Kubeconfig, err)
 	switch {
 	case unreachable != nil:
 		return unreachable.Error()

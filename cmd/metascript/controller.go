@@ -67,6 +67,7 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	if len(sandbox.Missing) > 0 {
 		log.Info("controllers cannot have isolation Process here", "missing", strings.Join(sandbox.Missing, "; "))
 	}
+	options.Kubeconfig = cluster.File
 	options.Log, options.Sandbox = log, sandbox.Sandbox
 	options.Folders = scripts.NewFolders(f.Sandbox.Folders, log)
 	return serve(cmd.Context(), f, options, sandbox, log)

@@ -128,7 +128,7 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 	}
 	defer sandbox.Close()
 	server := controller.Options{
-		Config: cluster.Config, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
+		Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
 	}
 	f.defaults.Apply(&server)
 	session, err := devsession.New(files, devsession.Options{

@@ -100,6 +100,9 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	}
 	found, failed := collector.Run(cmd.Context())
 	result.Removed, result.Kept, result.Failed = found.Removed, found.Kept, found.Failed
+	if result.Kept+result.Removed == 0 {
+		failed = cluster.Explain(failed)
+	}
 	if failed != nil {
 		result.Error = failed.Error()
 	}

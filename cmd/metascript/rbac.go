@@ -144,13 +144,16 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 	if err != nil {
 		return err
 	}
-	var config *rest.Config
+	var cluster *kubeconfig.Cluster
 	if f.check || f.observe > 0 {
-		if config, err = f.useCluster(cmd, loader); err != nil {
+		if cluster, err = f.useCluster(cmd, loader); err != nil {
 			return err
 		}
 	}
 	loaded, err := loader.Load(cmd.Context(), controllers)
+	if cluster != nil {
+		err = cluster.Explain(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 		}
 	}
 	if f.check {
-		return f.compare(cmd, config, loaded)
+		return f.compare(cmd, cluster.Config, loaded)
 	}
 	return f.print(cmd, loaded)
 }
@@ -200,7 +203,7 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 
 // useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and, if the flag is set, to observe the
 // controllers.
-func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config, error) {
+func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*kubeconfig.Cluster, error) {
 	cluster, err := f.cluster.Load()
 	if err != nil {
 		return nil, err
@@ -213,16 +216,16 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config
 	}
 	l.Finder = kube.NewResources(client, time.Hour)
 	if l.Sources.ConfigMaps, err = rbac.ConfigMaps(cmd.Context(), l.Sources.ConfigMaps, config); err != nil {
-		return nil, err
+		return nil, cluster.Explain(err)
 	}
 	if f.observe > 0 {
 		log := slog.New(slog.DiscardHandler)
 		l.Observer = &rbac.Observer{Period: f.observe, Out: cmd.ErrOrStderr(), Server: controller.Options{
-			Config: config, Log: log, Sandbox: l.Sandbox.Sandbox, Folders: l.Sources.Folders,
+			Config: config, Kubeconfig: cluster.File, Log: log, Sandbox: l.Sandbox.Sandbox, Folders: l.Sources.Folders,
 		}}
 		f.defaults.Apply(&l.Observer.Server)
 	}
-	return config, nil
+	return cluster, nil
 }
 
 // parseAccount returns the account that is the value of a flag.

@@ -99,7 +99,7 @@ func runUninstall(cmd *cobra.Command, f *uninstallFlags) error {
 	defer cancel()
 	left, err := u.Look(ctx)
 	if f.check || err != nil {
-		return f.print(cmd, left, err)
+		return f.print(cmd, left, cluster.Explain(err))
 	}
 	if f.output.IsText() {
 		fmt.Fprintf(cmd.OutOrStdout(), "context %s, API server %s\n", cmp.Or(cluster.Context, "(none)"), config.Host)

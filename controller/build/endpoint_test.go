@@ -121,6 +121,7 @@ func TestInvalidConnectionSettingsAreErrors(t *testing.T) {
 func TestMalformedURLIsReportedButNotShown(t *testing.T) {
 	for webhook, problem := range map[string]malformedError{
 		"{url: 'hunter2'}": noScheme, "{url: 'ftp://admin:hunter2@x/'}": noURL, "{url: 'http://admin:hunter2@[/'}": noURL, "{url: 'http:///hunter2'}": noURL,
+		"{url: 'http://::1:8080/hunter2'}": noBrackets, "{url: 'https://fd00:a::8/hunter2'}": noBrackets,
 		"{service: {name: s, namespace: ns}, path: hunter2}": noSlash,
 	} {
 		want := "hooks.sync.webhook: " + problem.Error()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -176,10 +177,14 @@ type malformedError string
 func (e malformedError) Error() string { return string(e) }
 
 const (
-	noURL    malformedError = "its URL must be http:// or https://, a host and a path"
-	noScheme malformedError = noURL + ": it has no http:// or https://"
-	noSlash  malformedError = "its path must begin with /"
+	noURL      malformedError = "its URL must be http:// or https://, a host and a path"
+	noScheme   malformedError = noURL + ": it has no http:// or https://"
+	noSlash    malformedError = "its path must begin with /"
+	noBrackets malformedError = noURL + ": an IPv6 address needs brackets, such as http://[::1]:8080/sync"
 )
+
+// unbracketed matches a URL whose host is an IPv6 address without brackets.
+var unbracketed = regexp.MustCompile(`^https?://[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*(/|$)`)
 
 // addressOf returns the URL of a webhook. An error does not show the URL, since it may contain a password.
 func addressOf(w *v1alpha1.Webhook) (string, error) {
@@ -203,6 +208,8 @@ func addressOf(w *v1alpha1.Webhook) (string, error) {
 		return "", noSlash
 	case !strings.Contains(address, "://"):
 		return "", noScheme
+	case err != nil && unbracketed.MatchString(address):
+		return "", noBrackets
 	}
 	return "", noURL
 }

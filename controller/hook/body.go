@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"metascript/controller/bodies"
+	"metascript/controller/connection"
 	"metascript/controller/jsontree"
 )
 
@@ -17,7 +18,7 @@ import (
 // InFlight, and is decoded while it is read, unless its text is cached.
 func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
 	if err := refused(resp); err != nil {
-		return nil, err
+		return nil, connection.WithProxy(err, w.URL) // the response may be the proxy's
 	}
 	limit := cmp.Or(max(w.Limit, 0), maxBody)
 	if resp.ContentLength > limit {

@@ -3,7 +3,6 @@ package hook
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -147,13 +146,4 @@ func (t TLS) config() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
-}
-
-// explain adds a remedy to an error of a connection.
-func explain(err error) error {
-	var unknown x509.UnknownAuthorityError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w: set caBundle to its certificate authority", err)
-	}
-	return err
 }

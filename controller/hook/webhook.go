@@ -18,6 +18,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"metascript/controller/bodies"
+	"metascript/controller/connection"
 	"metascript/engine"
 )
 
@@ -147,7 +148,7 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 	r.Header["Idempotency-Key"] = nil // is not sent: a kept connection that the server closed meanwhile is no error
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, explain(withoutURL(err))
+		return nil, connection.ExplainWebhook(withoutURL(err), w.URL)
 	}
 	return resp, nil
 }

@@ -18,10 +18,13 @@ var next atomic.Uint32
 func init() { next.Store(rand.Uint32N(ports)) }
 
 // Free returns a host:port of this machine that nothing listens on, and that it gave to nobody else.
-func Free() (address string, err error) {
+func Free() (address string, err error) { return FreeOn("127.0.0.1") }
+
+// FreeOn is Free for a host, such as [::1].
+func FreeOn(host string) (address string, err error) {
 	for range 100 {
 		var listener net.Listener
-		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+next.Add(1)%ports)); err == nil {
+		if listener, err = net.Listen("tcp", fmt.Sprintf("%s:%d", host, first+next.Add(1)%ports)); err == nil {
 			return listener.Addr().String(), listener.Close()
 		}
 	}

@@ -48,11 +48,13 @@ type world struct {
 	proxies     []*proxy      // of the servers that have one of their own
 	hooks       *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
 	webhook     *hookServer   // nil: there is none
+	webProxy    *webProxy     // nil: there is none
 	weak        bool          // the server cannot read files without permission, as root could
 	old         int           // the size of the log at mark
 	user        string        // the user of the server's requests; "": an administrator
 	serverToken string        // of the ServiceAccount that servers run as; "" is an administrator, or user
 	shares      bool          // the script uses the shared server
+	loopback    string        // the host of all addresses that servers use
 	served      string        // the label of its controllers: the name of the world whose server runs them
 
 	config     *rest.Config // for the cluster, as is the file
@@ -81,6 +83,7 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	env.Values[worldKey{}] = w
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
+	env.Setenv("API_PORT", w.proxy.port())
 	env.Setenv("METASCRIPT", binary)
 	env.Defer(func() {
 		w.leave()
@@ -124,7 +127,7 @@ func (w *world) createNamespace() error {
 }
 
 func newWorld(name string) (*world, error) {
-	w := &world{name: name, served: name, servers: map[string]*server{}}
+	w := &world{name: name, served: name, loopback: "127.0.0.1", servers: map[string]*server{}}
 	return w, w.enter(config, kubeconfig)
 }
 
@@ -138,7 +141,7 @@ func (w *world) enter(config *rest.Config, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	proxy, err := newProxy(config.Host)
+	proxy, err := newProxy(w.loopback, config.Host)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -21,12 +22,13 @@ type proxy struct {
 	conns   map[net.Conn]bool
 }
 
-func newProxy(host string) (*proxy, error) {
+// newProxy returns a proxy that listens on an address of this machine.
+func newProxy(on, host string) (*proxy, error) {
 	u, err := url.Parse(host)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", on+":0")
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +38,8 @@ func newProxy(host string) (*proxy, error) {
 }
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
+
+func (p *proxy) port() string { return strconv.Itoa(p.listener.Addr().(*net.TCPAddr).Port) }
 
 func (p *proxy) serve() {
 	for {

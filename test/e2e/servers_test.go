@@ -67,15 +67,26 @@ func cmdLaunch(ts *testscript.TestScript, _ bool, args []string) { launch(ts, ar
 func launch(ts *testscript.TestScript, args []string) *server {
 	name, flags := named("as", args)
 	w := worldOf(ts)
-	s, err := w.launch(ts.Getenv("WORK"), name, flags)
+	s, err := w.launch(ts.Getenv("WORK"), name, flags, connectionVariables(ts)...)
 	ts.Check(err)
 	ts.Setenv(suffixed("HEALTH", "_", name), s.health)
 	ts.Setenv(suffixed("METRICS", "_", name), s.metrics)
 	return s
 }
 
-// launch runs a server against the cluster, through the script's proxy.
-func (w *world) launch(dir, name string, flags []string) (*server, error) {
+// connectionVariables returns those of the script's environment variables that say how servers are reached.
+func connectionVariables(ts *testscript.TestScript) []string {
+	var set []string
+	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
+		if value := ts.Getenv(name); value != "" {
+			set = append(set, name+"="+value)
+		}
+	}
+	return set
+}
+
+// launch runs a server against the cluster, through the script's proxy, with more environment variables.
+func (w *world) launch(dir, name string, flags []string, env ...string) (*server, error) {
 	proxy, err := w.proxyFor(name)
 	if err != nil {
 		return nil, err
@@ -88,11 +99,11 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	health, err := address.Free()
+	health, err := address.FreeOn(w.loopback)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := address.Free()
+	metrics, err := address.FreeOn(w.loopback)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +112,7 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 		"controller", "--kubeconfig=" + path, "--target-label-selector=" + serverLabel + "=" + w.name,
 		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "-v=1",
 	}, flags...)...)
-	s.Stdout, s.Stderr = log, log
+	s.Stdout, s.Stderr, s.Env = log, log, append(os.Environ(), env...)
 	if err := s.Start(); err != nil {
 		return nil, err
 	}
@@ -127,7 +138,7 @@ func (w *world) proxyFor(name string) (*proxy, error) {
 	if name == "" {
 		return w.proxy, nil
 	}
-	p, err := newProxy(w.config.Host)
+	p, err := newProxy(w.loopback, w.config.Host)
 	if err == nil {
 		w.proxies = append(w.proxies, p)
 	}

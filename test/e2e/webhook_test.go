@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +36,8 @@ type hookServer struct {
 	unchanged   map[string]int // the calls that were answered with status 304 or 412
 }
 
-// cmdWebhook starts a webhook. "tls" gives it a certificate of its own authority, which is $CA_PEM, a string for YAML; with
+// cmdWebhook starts a webhook. "tls" gives it a certificate of its own authority, which is $CA_PEM, a string for YAML, and
+// the file webhook.crt; with
 // "mtls" it also requires a client certificate of that authority: $CERT_PEM with $KEY_PEM is one. The other words are the
 // Authorization header that it requires.
 func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
@@ -43,6 +46,10 @@ func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	mux.HandleFunc("POST /sync", s.serve(false))
 	mux.HandleFunc("POST /finalize", s.serve(true))
 	s.Server = httptest.NewUnstartedServer(mux)
+	ts.Check(s.Listener.Close())
+	listener, err := net.Listen("tcp", worldOf(ts).loopback+":0")
+	ts.Check(err)
+	s.Listener = listener
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the errors of handshakes are expected
 	secure := len(args) > 0 && strings.HasSuffix(args[0], "tls")
 	if secure {
@@ -56,6 +63,7 @@ func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(s.Close)
 	ts.Setenv("WEBHOOK", s.URL)
 	ts.Setenv("WEBHOOK_HOST", s.Listener.Addr().String())
+	ts.Setenv("WEBHOOK_PORT", strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port))
 	worldOf(ts).webhook = s
 }
 
@@ -69,10 +77,11 @@ func cmdRotate(ts *testscript.TestScript, _ bool, _ []string) {
 func (s *hookServer) rotate(ts *testscript.TestScript) {
 	a, err := authority.New("webhooks")
 	ts.Check(err)
-	pair, err := a.Issue("server")
+	pair, err := a.Issue("hook.example.com")
 	ts.Check(err)
 	client, err := a.Issue("client")
 	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("webhook.crt"), []byte(a.PEM), 0o600))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients = a.Pool

@@ -5,11 +5,13 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,7 +170,26 @@ func address(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// The image runs as its manifest runs it: at Metacontroller's path, with the arguments of Metacontroller's manifest.
+// inPod writes the files of a ServiceAccount, who is the administrator here, below root, and returns the environment variables of a Pod
+// that name the API server.
+func inPod(t *testing.T, config, root string) []string {
+	t.Helper()
+	view := func(path string) string {
+		return kubectl(t, config, "config", "view", "--flatten", "--minify", "--raw", "--output=jsonpath={"+path+"}")
+	}
+	dir := filepath.Join(root, "var/run/secrets/kubernetes.io/serviceaccount")
+	check(t, os.MkdirAll(dir, 0o755))
+	authority, err := base64.StdEncoding.DecodeString(view(".clusters[0].cluster.certificate-authority-data"))
+	check(t, err)
+	for name, text := range map[string]string{"ca.crt": string(authority), "token": view(".users[0].user.token"), "namespace": "metacontroller"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o444))
+	}
+	api, err := url.Parse(view(".clusters[0].cluster.server"))
+	check(t, err)
+	return []string{"KUBERNETES_SERVICE_HOST=" + api.Hostname(), "KUBERNETES_SERVICE_PORT=" + api.Port()}
+}
+
+// The image runs as its manifest runs it, with the ServiceAccount of a Pod: at Metacontroller's path, with the arguments of Metacontroller's manifest.
 func TestServerRunsAController(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
@@ -180,14 +201,14 @@ func TestServerRunsAController(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command(repository+"/build/cluster", "down", "--dir", state).Run() })
 	check(t, err)
 	config := strings.TrimPrefix(strings.TrimSpace(string(up)), "KUBECONFIG=")
-	check(t, os.WriteFile(filepath.Join(root, "kubeconfig"), []byte(kubectl(t, config, "config", "view", "--flatten", "--minify", "--raw")), 0o444))
+	api := inPod(t, config, root)
 	kubectl(t, config, "apply", "-f", repository+"/manifests/crds")
 
 	probes, metrics := address(t), address(t)
 	var log bytes.Buffer
-	server := exec.Command("/usr/bin/metacontroller", "--kubeconfig=/kubeconfig", "--zap-log-level=4", "--discovery-interval=20s",
+	server := exec.Command("/usr/bin/metacontroller", "--zap-log-level=4", "--discovery-interval=20s",
 		"--health-probe-bind-address="+probes, "--metrics-address="+metrics)
-	server.SysProcAttr, server.Dir, server.Env, server.Stdout, server.Stderr = confined(root), "/", []string{"PATH=/usr/bin"}, &log, &log
+	server.SysProcAttr, server.Dir, server.Env, server.Stdout, server.Stderr = confined(root), "/", append(api, "PATH=/usr/bin"), &log, &log
 	server.Err = nil // the path is in root, and not on this machine
 	check(t, server.Start())
 	ended := make(chan error, 1)

@@ -52,6 +52,7 @@ var layers = []string{
 	"metrics",
 	"lease",
 	"work",
+	"connection",
 	"bodies",
 	"jsontree",
 	"selection",

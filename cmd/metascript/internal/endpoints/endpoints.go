@@ -34,7 +34,7 @@ func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 		listener, err := net.Listen("tcp", e.Address)
 		if err != nil {
 			stop()
-			return nil, fmt.Errorf("--%s: %w", e.Flag, err)
+			return nil, fmt.Errorf("--%s: %w: %s", e.Flag, err, whatToDo(err))
 		}
 		server := &http.Server{Handler: e.Handler, ReadHeaderTimeout: 5 * time.Second}
 		servers = append(servers, server)
@@ -45,4 +45,13 @@ func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 		}()
 	}
 	return stop, nil
+}
+
+// whatToDo says what to do after a server could not listen.
+func whatToDo(err error) string {
+	var malformed *net.AddrError
+	if errors.As(err, &malformed) {
+		return "want an address such as :8080, 127.0.0.1:8080 or [::1]:8080, or 0 to turn it off"
+	}
+	return "set another address, or 0 to turn it off"
 }

@@ -2,9 +2,11 @@
 package kubeconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +18,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/roots"
 	"metascript/cmd/metascript/internal/version"
+	"metascript/controller/kube"
 	"metascript/engine"
 )
 
@@ -112,7 +116,13 @@ func (f *Flags) visit(do func(*pflag.Flag)) {
 // A Cluster is a cluster that a command uses.
 type Cluster struct {
 	Config  *rest.Config
-	Context string // in the kubeconfig file; "" in a Pod, and in a file without contexts
+	Context string          // in the kubeconfig file; "" in a Pod, and in a file without contexts
+	File    kube.Kubeconfig // the file with the address
+}
+
+// Explain returns an error that says what to check if err says that the cluster cannot be reached; err otherwise.
+func (c *Cluster) Explain(err error) error {
+	return cmp.Or(kube.Unreachable(c.Config, c.File, err), err)
 }
 
 // Load returns the cluster. It reads the file at Path if that is not "", or else the files in the variable KUBECONFIG, or else
@@ -143,11 +153,38 @@ func (f *Flags) Load() (*Cluster, error) {
 		return nil, fmt.Errorf("find a cluster: %w", err)
 	}
 	config.UserAgent = version.UserAgent()
-	c := &Cluster{Config: config, Context: f.Context}
-	if c.Context == "" {
-		c.Context = raw.CurrentContext
+	c := &Cluster{Config: config, Context: cmp.Or(f.Context, raw.CurrentContext)}
+	if context := raw.Contexts[c.Context]; context != nil && raw.Clusters[context.Cluster] != nil {
+		c.File = kube.Kubeconfig(raw.Clusters[context.Cluster].LocationOfOrigin)
 	}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("find a cluster: %w", err)
+	}
+	roots.SetFallback() // a process that uses no cluster makes no connection with TLS
 	return c, nil
+}
+
+// check returns an error if the settings for connections cannot be used.
+func (c *Cluster) check() error {
+	if _, err := rest.TLSConfigFor(c.Config); err != nil {
+		return fmt.Errorf("a certificate or a key of %s cannot be used: %w: check certificate-authority, client-certificate and client-key", c.File, err)
+	}
+	return checkProxies()
+}
+
+// checkProxies returns an error if a variable is not the address of a proxy. net/http takes a part of such a value as the address,
+// or connects without a proxy. The error does not show the value, which may contain a password.
+func checkProxies() error {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		value := os.Getenv(name)
+		if value != "" && !strings.Contains(value, "://") {
+			value = "http://" + value // as net/http does
+		}
+		if u, err := url.Parse(value); err != nil || value != "" && u.Host == "" {
+			return fmt.Errorf("the variable %s is not the address of a proxy, such as http://proxy.example.com:3128", name)
+		}
+	}
+	return nil
 }
 
 // Contexts returns the names of the contexts in the files, sorted; none if there is no file, or it cannot be read.

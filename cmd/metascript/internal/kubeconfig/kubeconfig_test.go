@@ -132,3 +132,32 @@ func TestLocal(t *testing.T) {
 		t.Error("an address that is reached through a proxy is local")
 	}
 }
+
+func TestVariablesOfProxies(t *testing.T) {
+	path := write(t, "first")
+	for value, valid := range map[string]bool{
+		"": true, "http://proxy:3128": true, "proxy.example.com:3128": true, "socks5://[::1]:1080": true,
+		"http://user:secret@[proxy": false, "http://user:secret@proxy:port": false,
+	} {
+		t.Setenv("HTTPS_PROXY", value)
+		_, err := (&Flags{Path: path}).Load()
+		if valid != (err == nil) {
+			t.Errorf("%q: error %v", value, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "the variable HTTPS_PROXY is not the address of a proxy") || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%q: error %v", value, err)
+		}
+	}
+}
+
+func TestCertificatesThatCannotBeUsed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(file, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "first")
+	_, err := parsed(t, "--kubeconfig="+path, "--certificate-authority="+file).Load()
+	if err == nil || !strings.Contains(err.Error(), "a certificate or a key of the kubeconfig "+path+" cannot be used: ") {
+		t.Errorf("error %v", err)
+	}
+}

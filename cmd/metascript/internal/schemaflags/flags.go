@@ -37,7 +37,7 @@ func (f *Flags) Schemas(ctx context.Context, files ...*apiextensionsv1.CustomRes
 		}
 		cluster.Config.WarningHandler = rest.NoWarnings{}
 		if base, err = schemas.Cluster(ctx, cluster.Config); err != nil {
-			return nil, err
+			return nil, cluster.Explain(err)
 		}
 	}
 	return WithOwn(base, files...)
