@@ -50,10 +50,13 @@ image: ## build the container image in build/image: an OCI layout, and an archiv
 
 chart: ## package the Helm chart in build/chart; the first build of helm takes about 3 minutes
 	$(GO) build -C test/tools/helm -o $(CURDIR)/$(BUILD)/helm helm.sh/helm/v4/cmd/helm
-	rm -rf $(BUILD)/chart
-	$(BUILD)/helm package manifests/chart --version "$(CHART_VERSION)" --app-version "$(or $(VERSION),latest)" --destination $(BUILD)/chart 2>&1 | grep -v "symbolic link"
+	rm -rf $(BUILD)/chart && mkdir -p $(BUILD)/chart
+	cp -RL manifests/chart $(BUILD)/chart/metascript
+	find $(BUILD)/chart/metascript -exec touch -d "$(DATE)" {} + # the archive has the times of the files
+	$(BUILD)/helm package $(BUILD)/chart/metascript --version "$(CHART_VERSION)" --app-version "$(or $(VERSION),latest)" --destination $(BUILD)/chart
+	rm -r $(BUILD)/chart/metascript
 
-release: build ## build the archives of a release in build/dist, for six platforms, with SBOMs, checksums and provenance; the first build takes about 20 minutes
+release: build chart ## build the archives of a release in build/dist, for six platforms, with SBOMs, checksums and provenance; the first build takes about 20 minutes
 	$(GO) build -C test/tools/goreleaser -p=1 -o $(CURDIR)/$(BUILD)/ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod github.com/goreleaser/goreleaser/v2
 	$(GO) build -C manifests/image -o $(CURDIR)/$(BUILD)/publish ./publish
 	rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release/completions
@@ -62,6 +65,7 @@ release: build ## build the archives of a release in build/dist, for six platfor
 	sed 's|^dist: .*|dist: $(DIST)|' .goreleaser.yaml > $(BUILD)/release/goreleaser.yaml
 	PATH="$(CURDIR)/$(BUILD):$$PATH" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" DATE="$(DATE)" TIMESTAMP="$$(git show -s --format=%ct)" GOMODCACHE="$$($(GO) env GOMODCACHE)" \
 	$(BUILD)/goreleaser release --snapshot --clean --parallelism 2 --config $(BUILD)/release/goreleaser.yaml
+	cp $(BUILD)/chart/*.tgz $(DIST)
 	$(BUILD)/publish --dist $(DIST) $(PUBLISH) files
 
 release-image: image ## push the image of build/image to TO, with signatures, SBOMs and provenance; COSIGN_PRIVATE_KEY has the key

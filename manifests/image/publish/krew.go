@@ -30,6 +30,9 @@ func krewManifest(o options, files []file) ([]byte, error) {
 	for _, f := range files {
 		platform, found := strings.CutPrefix(f.name, "metascript_"+o.version+"_")
 		if !found {
+			if strings.HasPrefix(f.name, "metascript-") {
+				continue // the chart
+			}
 			return nil, fmt.Errorf("%s: %s is not of version %s: run make release", checksums, f.name, o.version)
 		}
 		platform, isTar := strings.CutSuffix(platform, ".tar.gz")
