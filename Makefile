@@ -52,7 +52,8 @@ chart: ## package the Helm chart in build/chart; the first build of helm takes a
 	$(GO) build -C test/tools/helm -o $(CURDIR)/$(BUILD)/helm helm.sh/helm/v4/cmd/helm
 	rm -rf $(BUILD)/chart && mkdir -p $(BUILD)/chart
 	cp -RL manifests/chart $(BUILD)/chart/metascript
-	find $(BUILD)/chart/metascript -exec touch -d "$(DATE)" {} + # the archive has the times of the files
+# The archive has the times of the files.
+	find $(BUILD)/chart/metascript -exec touch -d "$(DATE)" {} +
 	$(BUILD)/helm package $(BUILD)/chart/metascript --version "$(CHART_VERSION)" --app-version "$(or $(VERSION),latest)" --destination $(BUILD)/chart
 	rm -r $(BUILD)/chart/metascript
 
@@ -122,7 +123,7 @@ test-chart: build chart cluster ## test the Helm chart on a real control plane: 
 	cd test/chart && $(GO) test -count=1 -timeout 30m ./...
 
 test-release: release image cluster ## test the archives, the image and their signatures, and a second build
-	$(GO) build -C test/release -o $(CURDIR)/$(BUILD)/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
+	$(GO) build -C test/release -o $(CURDIR)/$(BUILD)/ github.com/sigstore/cosign/v3/cmd/cosign sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
 	cd test/release && $(GO) test -count=1 -timeout 30m ./...
 
 test-monitoring: ## test the alerts with promtool; the first build of promtool takes about 3 minutes

@@ -3,6 +3,7 @@ package release
 import (
 	"bytes"
 	"crypto"
+	"debug/buildinfo"
 	"encoding/json"
 	"io"
 	"log"
@@ -172,11 +173,23 @@ func TestErrorsOfSigning(t *testing.T) {
 	}
 }
 
-// The image in a registry has signatures, provenance and SBOMs, for all platforms together and for each.
+// The image in a registry has signatures, provenance and SBOMs, for all platforms together and for each. In a registry without the
+// referrers API, such as that of GitHub, they are listed below a tag.
 func TestImageInARegistry(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
-	defer server.Close()
-	to := strings.TrimPrefix(server.URL, "http://") + "/team/metascript"
+	for name, referrers := range map[string]bool{"with referrers": true, "without referrers": false} {
+		t.Run(name, func(t *testing.T) { testImage(t, registry.WithReferrersSupport(referrers)) })
+	}
+}
+
+// newRegistry starts a registry, and returns the name of a repository in it.
+func newRegistry(t *testing.T, option registry.Option) string {
+	server := httptest.NewServer(registry.New(option, registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://") + "/team/metascript"
+}
+
+func testImage(t *testing.T, option registry.Option) {
+	to := newRegistry(t, option)
 	key, ours := newKey(t)
 	_, other := newKey(t)
 	pushed := strings.TrimSpace(run(t, publish(key, "--image", built+"/image", "--to", to+":v1", "image")))
@@ -191,9 +204,17 @@ func TestImageInARegistry(t *testing.T) {
 	check(t, err)
 	manifest, err := index.IndexManifest()
 	check(t, err)
-	references := []name.Reference{tag}
+	info, err := buildinfo.ReadFile(built + "/metascript")
+	check(t, err)
+	modules := []string{"metascript"}
+	for _, d := range info.Deps {
+		modules = append(modules, d.Path+"@"+d.Version)
+	}
+	references, packages := []name.Reference{tag}, map[name.Reference][]string{}
 	for _, m := range manifest.Manifests {
-		references = append(references, tag.Context().Digest(m.Digest.String()))
+		ref := tag.Context().Digest(m.Digest.String())
+		references, packages[ref] = append(references, ref), modules
+		packages[tag] = append(packages[tag], m.Digest.String()+"@"+m.Platform.String())
 	}
 	if len(references) != 3 {
 		t.Fatalf("the image has the platforms %v", manifest.Manifests)
@@ -207,7 +228,7 @@ func TestImageInARegistry(t *testing.T) {
 		for _, a := range attestations {
 			envelope, err := a.Payload()
 			check(t, err)
-			checkAttestation(t, envelope, descriptor.Digest, tag.Context().Name(), types)
+			checkAttestation(t, envelope, descriptor.Digest, tag.Context().Name(), packages[ref], types)
 		}
 		if len(types) != 3 {
 			t.Errorf("%s has the attestations %v, want a signature, provenance and an SBOM", ref, types)
@@ -242,8 +263,8 @@ func TestImageInARegistry(t *testing.T) {
 	}
 }
 
-// checkAttestation checks a verified attestation of an image, and adds its type to types.
-func checkAttestation(t *testing.T, envelope []byte, digest v1.Hash, repository string, types map[string]bool) {
+// checkAttestation checks a verified attestation of an image, and adds its type to types. packages are those that an SBOM has to have.
+func checkAttestation(t *testing.T, envelope []byte, digest v1.Hash, repository string, packages []string, types map[string]bool) {
 	t.Helper()
 	var dsse struct{ Payload []byte }
 	check(t, json.Unmarshal(envelope, &dsse))
@@ -257,9 +278,24 @@ func checkAttestation(t *testing.T, envelope []byte, digest v1.Hash, repository 
 	case "https://slsa.dev/provenance/v1":
 		checkProvenance(t, dsse.Payload, map[string]string{repository: digest.Hex})
 	case "https://spdx.dev/Document":
-		sbom := statement.Predicate.AsMap()
-		if !strings.Contains(sbom["name"].(string), digest.Hex) || len(sbom["packages"].([]any)) < 2 {
-			t.Errorf("the SBOM of %s is %v with %d packages", digest, sbom["name"], len(sbom["packages"].([]any)))
+		text, err := statement.Predicate.MarshalJSON()
+		check(t, err)
+		var sbom struct {
+			SPDXVersion, Name string
+			Packages          []struct{ Name, VersionInfo string }
+		}
+		check(t, json.Unmarshal(text, &sbom))
+		if sbom.SPDXVersion != "SPDX-2.3" || sbom.Name != "sbom-"+digest.String() {
+			t.Errorf("the SBOM of %s is %s of %s", digest, sbom.SPDXVersion, sbom.Name)
+		}
+		found := map[string]bool{}
+		for _, p := range sbom.Packages {
+			found[strings.TrimSuffix(p.Name+"@"+p.VersionInfo, "@")] = true
+		}
+		for _, want := range packages {
+			if !found[want] {
+				t.Errorf("the SBOM of %s does not have %s", digest, want)
+			}
 		}
 	}
 }
