@@ -174,7 +174,7 @@ func TestErrorsOfSigning(t *testing.T) {
 }
 
 // The image in a registry has signatures, provenance and SBOMs, for all platforms together and for each. In a registry without the
-// referrers API, such as that of GitHub, they are listed below a tag.
+// referrers API, they are listed below a tag.
 func TestImageInARegistry(t *testing.T) {
 	for name, referrers := range map[string]bool{"with referrers": true, "without referrers": false} {
 		t.Run(name, func(t *testing.T) { testImage(t, registry.WithReferrersSupport(referrers)) })
