@@ -82,10 +82,10 @@ roleRef:
 {{- define "metascript.check" -}}
 {{- $names := list .Values.nameOverride .Values.fullnameOverride | compact }}
 {{- if and (eq .Values.replaces "Manifests") $names }}
-{{- fail "replaces: Manifests has the names of the manifests: remove nameOverride and fullnameOverride, or set replaces to Chart" }}
+{{- fail "with replaces=Manifests, the objects have the names of the manifests: remove nameOverride and fullnameOverride, or set replaces to Chart if you replace a release of Metacontroller's chart" }}
 {{- end }}
 {{- if and .Values.watchNamespaces .Values.clusterRole.aggregationRule }}
-{{- fail "clusterRole.aggregationRule has no effect in namespaces: remove it, or watchNamespaces, or write clusterRole.rules" }}
+{{- fail "clusterRole.aggregationRule has no effect in namespaces: use clusterRole.rules, or remove watchNamespaces" }}
 {{- end }}
 {{- if and (hasKey .Values.podDisruptionBudget "minAvailable") (hasKey .Values.podDisruptionBudget "maxUnavailable") }}
 {{- fail "podDisruptionBudget can have minAvailable or maxUnavailable, not both: remove one" }}
@@ -105,7 +105,7 @@ roleRef:
 {{- $same := and (eq $kind $own) (eq $o.metadata.name $name) (eq $o.metadata.namespace $namespace) }}
 {{- $release := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) }}
 {{- if and $server $o.spec.replicas (not $same) (not $release) }}
-{{- fail (printf "the %s %s in the namespace %s is a server already, and two servers would both write the objects of every controller. To replace it, see \"Replace Metacontroller\" in the README of this chart, or scale it to 0 replicas. To run both, set allowOtherServers to true, and give each controllers of its own with --target-label-selector in commandArgs" $kind $o.metadata.name $o.metadata.namespace) }}
+{{- fail (printf "the %s %s in the namespace %s is a server already, and two servers would both write the objects of every controller. To replace it, see \"Replace Metacontroller\" in the README of this chart, or scale it to 0 replicas. To run both, set allowOtherServers to true, and give each server its own controllers, with --target-label-selector in commandArgs" $kind $o.metadata.name $o.metadata.namespace) }}
 {{- end }}
 {{- end }}
 {{- end }}

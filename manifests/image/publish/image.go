@@ -21,11 +21,11 @@ import (
 // credentials are those of the configuration of docker, as "crane auth login" and "docker login" write it.
 func (o options) pushImage(ctx context.Context, key *key) error {
 	if key == nil {
-		return errors.New("COSIGN_PRIVATE_KEY is not set: the image is pushed with signatures")
+		return errors.New("COSIGN_PRIVATE_KEY is not set: set it to a key of cosign, because the image is pushed with signatures")
 	}
 	to, err := name.ParseReference(o.to)
 	if err != nil {
-		return fmt.Errorf("--to: %w", err)
+		return fmt.Errorf("--to: %w: want a name and a tag, such as TO=registry.example.com/metascript:v1.0.0 with make", err)
 	}
 	image, digest, err := index(filepath.Join(o.image, "oci"))
 	if err != nil {

@@ -115,7 +115,7 @@ func metricsPage() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nThe metrics that the server has at `/metrics`, besides those of its process (`go_...` and `process_...`). " +
+	b.WriteString("# Metrics\n\nThe metrics that the server provides at `/metrics`, in addition to those of its process (`go_...` and `process_...`). " +
 		"[Running the server](server.md#metrics) says more about them.\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n")
 	for _, m := range all {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, text(m.labels), text(m.help))
