@@ -7,6 +7,9 @@ GO    ?= go
 # One binary with all components of a control plane; see test/cluster. After a change of the version, run "make schemas".
 CLUSTER_VERSION := v1.36.3
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum test/cluster/build.sh
+# The same for the oldest version of Kubernetes that is supported.
+OLDEST_VERSION  := v1.33.13
+OLDEST_SOURCES  := $(CLUSTER_SOURCES) test/cluster/oldest/go.mod test/cluster/oldest/go.sum
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 # The version that the program reports. Without git, or outside of a repository, the program reports the version of its module.
@@ -36,7 +39,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart release release-image cluster play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -78,6 +81,11 @@ cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first bu
 $(BUILD)/cluster: $(CLUSTER_SOURCES)
 	@GO=$(GO) test/cluster/build.sh $@ $(CLUSTER_VERSION)
 
+cluster-oldest: $(BUILD)/cluster-oldest ## build build/cluster-oldest, the same with the oldest version of Kubernetes that is supported
+
+$(BUILD)/cluster-oldest: $(OLDEST_SOURCES)
+	@GO=$(GO) test/cluster/build.sh $@ $(OLDEST_VERSION) oldest/go.mod
+
 play: build ## simulate four of the examples, in seconds and without a cluster
 	@METASCRIPT=$(BUILD)/metascript test/demo/play.sh $(BUILD)/play
 
@@ -96,7 +104,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -115,6 +123,11 @@ test-cluster: cluster ## run the tests of the test cluster
 
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
+
+# The answers in test/answers are those of the current version.
+test-oldest: cluster-oldest ## run the end-to-end tests, with -short, on the oldest version of Kubernetes that is supported
+	cd test/cluster && $(GO) test -count=1 ./smoke -cluster=$(CURDIR)/$(BUILD)/cluster-oldest
+	KUBECONFIG= $(GO) test -vet=off -short -count=1 -timeout 40m -parallel 10 -skip '^TestAnswersOfTheAPIServer$$' ./test/e2e -cluster=$(CURDIR)/$(BUILD)/cluster-oldest
 
 test-image: image cluster ## test the image: its files, a second build, and the server in it on a real control plane
 	cd test/image && $(GO) test -count=1 ./...

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // for kubectl: a kubeconfig can have an auth provider
 	"k8s.io/component-base/cli"
-	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
@@ -53,13 +52,8 @@ var stages = []string{
 	podstages.DefaultPodDelete,
 }
 
-// runKubectl runs kubectl and returns the exit code. It sets the verbosity
-// before it creates the command, because creating the command already logs.
+// runKubectl runs kubectl and returns the exit code.
 func runKubectl() int {
-	if _, err := logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)); err != nil {
-		fmt.Fprintln(os.Stderr, "kubectl: set verbosity:", err)
-		return 1
-	}
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}
@@ -75,21 +69,21 @@ func runKwok() int {
 	flags := pflag.NewFlagSet("kwok", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.Usage = func() {}
-	ctx, logger := kwoklog.InitFlags(ctx, flags)
+	ctx, _ = kwoklog.InitFlags(ctx, flags)
 	ctx, err := kwokconfig.InitFlags(ctx, flags)
 	if err != nil {
-		logger.Error("load configuration", "err", err)
+		fmt.Fprintln(os.Stderr, "kwok: load the configuration:", err)
 		return 1
 	}
 	if err := fillCaches(ctx); err != nil {
-		logger.Error("fill caches", "err", err)
+		fmt.Fprintln(os.Stderr, "kwok: fill the caches:", err)
 		return 1
 	}
 	command := kwok.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(flags)
 	command.Version = "" // other components of this binary have registered a flag --version of another type
 	if err := command.ExecuteContext(ctx); err != nil {
-		logger.Error("kwok", "err", err)
+		fmt.Fprintln(os.Stderr, "kwok:", err)
 		return 1
 	}
 	return 0

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
 )
 
 // Phrases in the first comment of a script that have an effect.
@@ -100,8 +103,32 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 			return setup(env, byName[strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")])
 		},
 		Cmds:                commands,
+		Condition:           condition,
 		RequireExplicitExec: true,
 	})
+}
+
+// condition reports whether a condition of a script is true. There is one: [kubernetes:1.36], if the cluster has this version or a newer
+// one. [!kubernetes:1.36] is the opposite.
+func condition(text string) (bool, error) {
+	wanted, found := strings.CutPrefix(text, "kubernetes:")
+	if !found {
+		return false, fmt.Errorf("unknown condition %s", text)
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return false, err
+	}
+	has, err := client.ServerVersion()
+	if err != nil {
+		return false, err
+	}
+	at, err := version.ParseGeneric(has.GitVersion)
+	if err != nil {
+		return false, err
+	}
+	least, err := version.ParseGeneric(wanted)
+	return err == nil && at.AtLeast(least), err
 }
 
 // A runner runs scripts in their order; parallel tests have no order.
