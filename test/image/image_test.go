@@ -5,12 +5,20 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	stdlog "log"
+	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -177,19 +185,87 @@ func inPod(t *testing.T, config, root string) []string {
 	view := func(path string) string {
 		return kubectl(t, config, "config", "view", "--flatten", "--minify", "--raw", "--output=jsonpath={"+path+"}")
 	}
-	dir := filepath.Join(root, "var/run/secrets/kubernetes.io/serviceaccount")
-	check(t, os.MkdirAll(dir, 0o755))
 	authority, err := base64.StdEncoding.DecodeString(view(".clusters[0].cluster.certificate-authority-data"))
 	check(t, err)
-	for name, text := range map[string]string{"ca.crt": string(authority), "token": view(".users[0].user.token"), "namespace": "metacontroller"} {
-		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o444))
-	}
 	api, err := url.Parse(view(".clusters[0].cluster.server"))
 	check(t, err)
+	return writeAccount(t, root, api, authority, view(".users[0].user.token"))
+}
+
+// writeAccount writes the files of a ServiceAccount, and returns the environment variables.
+func writeAccount(t *testing.T, root string, api *url.URL, authority []byte, token string) []string {
+	t.Helper()
+	dir := filepath.Join(root, "var/run/secrets/kubernetes.io/serviceaccount")
+	check(t, os.MkdirAll(dir, 0o755))
+	for name, text := range map[string]string{"ca.crt": string(authority), "token": token, "namespace": "metacontroller"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o444))
+	}
 	return []string{"KUBERNETES_SERVICE_HOST=" + api.Hostname(), "KUBERNETES_SERVICE_PORT=" + api.Port()}
 }
 
-// The image runs as its manifest runs it, with the ServiceAccount of a Pod: at Metacontroller's path, with the arguments of Metacontroller's manifest.
+// serve runs the server in root until the test ends, with environment variables. It returns the process ID when /readyz responds as
+// expected.
+func serve(t *testing.T, root string, env []string, expected func(code int, text string) bool) int {
+	t.Helper()
+	probes, metrics := address(t), address(t)
+	var log bytes.Buffer
+	server := exec.Command("/usr/bin/metacontroller", "--zap-log-level=4", "--discovery-interval=20s",
+		"--health-probe-bind-address="+probes, "--metrics-address="+metrics)
+	server.SysProcAttr, server.Dir, server.Env, server.Stdout, server.Stderr = confined(root), "/", append(env, "PATH=/usr/bin"), &log, &log
+	server.Err = nil // the path is in root, and not on this machine
+	check(t, server.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		if err := <-ended; err != nil || t.Failed() {
+			t.Errorf("the server ended: %v\n%s", err, log.String())
+		}
+	})
+	var last string
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if answer, err := http.Get("http://" + probes + "/readyz"); err == nil {
+			text, _ := io.ReadAll(answer.Body) // as much as can be read
+			answer.Body.Close()
+			if last = string(text); expected(answer.StatusCode, last) {
+				return server.Process.Pid
+			}
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatal("the server ended before it was ready")
+		default:
+		}
+	}
+	t.Fatalf("after 3 minutes, /readyz responds with %q", last)
+	return 0
+}
+
+// In a Pod whose ca.crt is not the certificate authority of the API server, /readyz names the file.
+func TestAnotherAuthorityInAPod(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	check(t, os.Mkdir(root, 0o755))
+	unpack(t, archive(t), root)
+	api := httptest.NewTLSServer(http.NotFoundHandler())
+	defer api.Close()
+	api.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // of handshakes that fail on purpose
+	address, err := url.Parse(api.URL)
+	check(t, err)
+
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	check(t, err)
+	other := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, other, other, &key.PublicKey, key)
+	check(t, err)
+	env := writeAccount(t, root, address, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), "token")
+
+	const want = "its certificate is not from the certificate authority in /var/run/secrets/kubernetes.io/serviceaccount/ca.crt: check that"
+	serve(t, root, env, func(_ int, text string) bool { return strings.Contains(text, want) })
+}
+
+// The image runs as its manifest runs it: with the ServiceAccount of a Pod, at Metacontroller's path, with the arguments of
+// Metacontroller's manifest.
 func TestServerRunsAController(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
@@ -204,41 +280,8 @@ func TestServerRunsAController(t *testing.T) {
 	api := inPod(t, config, root)
 	kubectl(t, config, "apply", "-f", repository+"/manifests/crds")
 
-	probes, metrics := address(t), address(t)
-	var log bytes.Buffer
-	server := exec.Command("/usr/bin/metacontroller", "--zap-log-level=4", "--discovery-interval=20s",
-		"--health-probe-bind-address="+probes, "--metrics-address="+metrics)
-	server.SysProcAttr, server.Dir, server.Env, server.Stdout, server.Stderr = confined(root), "/", append(api, "PATH=/usr/bin"), &log, &log
-	server.Err = nil // the path is in root, and not on this machine
-	check(t, server.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	defer func() {
-		_ = server.Process.Signal(syscall.SIGTERM)
-		if err := <-ended; err != nil || t.Failed() {
-			t.Errorf("the server ended: %v\n%s", err, log.String())
-		}
-	}()
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if answer, err := http.Get("http://" + probes + "/readyz"); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				break
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Error("the server is not ready after 3 minutes")
-			return
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Error("the server ended before it was ready")
-			return
-		default:
-		}
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.Process.Pid))
+	pid := serve(t, root, api, func(code int, _ string) bool { return code == http.StatusOK })
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	check(t, err)
 	if !strings.Contains(string(status), "\nCapEff:\t0000000000000000\n") {
 		t.Errorf("the process has capabilities:\n%s", status)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -35,7 +36,10 @@ func edit(old, text string) chromedp.Action {
 
 func TestPlayground(t *testing.T) {
 	b := open(t)
-	b.do(chromedp.Navigate(b.url + "/playground.html"))
+	b.do(emulation.SetTimezoneOverride("Asia/Tokyo"), chromedp.Navigate(b.url+"/playground.html"))
+
+	b.do(choose("example", "JavaScript: one Pod"), edit(`return {`, `console.log(new Date(2026, 0, 1).toISOString()); return {`), chromedp.Click("#run"))
+	b.wait(`document.getElementById("log").textContent`, "2026-01-01T00:00:00.000Z") // a script does not notice the zone of the browser
 
 	for _, language := range []string{"Starlark: one Pod", "JavaScript: one Pod", "Jsonnet: one Pod"} {
 		b.do(choose("example", language), choose("file", "parent.yaml"), edit("nginx:1.29", "nginx:"+language[:4]), chromedp.Click("#run"))

@@ -3,6 +3,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -102,9 +103,15 @@ func (b *browser) wait(expression, part string) {
 	b.t.Helper()
 	limited, cancel := context.WithTimeout(b, 2*time.Minute)
 	defer cancel()
-	err := chromedp.Run(limited, chromedp.PollFunction(`part => (`+expression+`).includes(part)`, nil,
-		chromedp.WithPollingArgs(part), chromedp.WithPollingTimeout(2*time.Minute)))
-	if err != nil {
+	for {
+		err := chromedp.Run(limited, chromedp.PollFunction(`part => (`+expression+`).includes(part)`, nil,
+			chromedp.WithPollingArgs(part), chromedp.WithPollingTimeout(2*time.Minute)))
+		if err == nil {
+			return
+		}
+		if limited.Err() == nil && !errors.Is(err, chromedp.ErrPollingTimeout) {
+			continue // the page was replaced while it was polled
+		}
 		var got string
 		_ = chromedp.Run(b, chromedp.Evaluate(expression, &got))
 		b.t.Fatalf("%s has no %q: %v\n%s", expression, part, err, got)

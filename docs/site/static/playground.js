@@ -76,7 +76,7 @@ function run() {
 function call() {
   const {controller, crd, parent, children} = files;
   say("Running …");
-  timer = setTimeout(() => end(`Stopped: the script ran for more than ${maxSeconds} seconds.`), maxSeconds * 1000);
+  timer = setTimeout(() => end(`Stopped: the script ran for more than ${maxSeconds} seconds. Look for a loop that does not end.`), maxSeconds * 1000);
   worker.postMessage({controller, crd, parent, children});
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/place"
@@ -78,6 +79,9 @@ func newCall(files Files) (*hookcall.Call, error) {
 		}
 	}
 	docs, parents, children := append(parsed[0], parsed[1]...), parsed[2], parsed[3]
+	if err := check.Definitions(docs); err != nil {
+		return nil, err
+	}
 	crds, err := manifest.CRDs(docs)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ func TestInvalidFiles(t *testing.T) {
 		"parent.yaml has 0 objects: want one": func(f *Files) { f.Parent = "" },
 		"no CompositeController":              func(f *Files) { f.Controller = "" },
 		"crd.yaml:1":                          func(f *Files) { f.CRD = "a: [" },
+		"crd.yaml:7:10":                       func(f *Files) { f.CRD = strings.Replace(f.CRD, "scope: Namespaced", "scope: Everywhere", 1) },
 		"TypeScript needs worker processes":   func(f *Files) { f.Controller = strings.ReplaceAll(f.Controller, "Starlark", "TypeScript") },
 		"controller.yaml has 2 controllers":   func(f *Files) { f.Controller += "\n---\n" + f.Controller },
 	} {

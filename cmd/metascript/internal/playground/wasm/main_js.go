@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"syscall/js"
+	"time"
 
 	"metascript/cmd/metascript/internal/playground"
 )
 
 func main() {
+	time.Local = time.UTC // as in the command run: the result of Date in a script must not depend on the machine
 	js.Global().Set("metascriptRun", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		text, done := args[0].String(), args[1]
 		go func() { done.Invoke(run(text)) }() // a callback of the browser must not wait
