@@ -81,7 +81,7 @@ cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first bu
 $(BUILD)/cluster: $(CLUSTER_SOURCES)
 	@GO=$(GO) test/cluster/build.sh $@ $(CLUSTER_VERSION)
 
-cluster-oldest: $(BUILD)/cluster-oldest ## build build/cluster-oldest, the same with the oldest version of Kubernetes that is supported
+cluster-oldest: $(BUILD)/cluster-oldest ## build build/cluster-oldest, the same for the oldest supported version of Kubernetes; the first build takes 5 to 10 minutes
 
 $(BUILD)/cluster-oldest: $(OLDEST_SOURCES)
 	@GO=$(GO) test/cluster/build.sh $@ $(OLDEST_VERSION) oldest/go.mod
