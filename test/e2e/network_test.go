@@ -40,7 +40,7 @@ func cmdWebProxy(ts *testscript.TestScript, _ bool, args []string) {
 	p := &webProxy{refuses: len(args) > 0, host: w.loopback, asked: map[string]bool{}}
 	s := httptest.NewServer(p)
 	ts.Defer(s.Close)
-	ts.Setenv("WEBPROXY", strings.Replace(s.URL, "http://", "http://user:q7zxw9kv@", 1))
+	ts.Setenv("WEBPROXY", strings.Replace(s.URL, "http://", "http://user:qzxwkvjy@", 1))
 	w.webProxy = p
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +25,9 @@ func cmdUntold(ts *testscript.TestScript, neg bool, args []string) {
 	for where, text := range texts {
 		for _, secret := range args {
 			for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
+				if part := hexadecimal.FindString(form); part != "" {
+					ts.Fatalf("%s can be a part of a UID: use a value without it in place of %s", part, secret)
+				}
 				if at := leak(text, form); at >= 0 {
 					found = fmt.Sprintf("%s has a part of %q: ...%s...", where, form, text[max(0, at-200):min(len(text), at+200)])
 				}
@@ -34,6 +38,9 @@ func cmdUntold(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s in %d texts", found, len(texts))
 	}
 }
+
+// hexadecimal matches what is in a UID by chance.
+var hexadecimal = regexp.MustCompile("[0-9a-f]{4}")
 
 // leak returns the index of four characters of form in a row in text, or -1.
 func leak(text, form string) int {
