@@ -135,7 +135,7 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 		Kubectl: f.cluster.KubectlFlags(), DryRun: f.dryRun, Once: f.once, Parent: f.parent, Namespace: f.namespace, Folders: f.sandbox.Folders, Out: cmd.OutOrStdout(), Server: server,
 	})
 	if err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	if f.once {
 		return session.RunOnce(cmd.Context(), f.timeout)

@@ -27,10 +27,10 @@ func TestDevDoesNotWriteToAnotherCluster(t *testing.T) {
 		flags                []string
 	}{
 		{"the current context", "context production, API server https://cluster.invalid:6443\n", refused, nil},
-		{"a context", "context production, API", "error: connect to the cluster at https://cluster.invalid", []string{"--context", "production"}},
-		{"yes", "context production, API", "error: connect to the cluster at https://cluster.invalid", []string{"--yes"}},
-		{"a dry run", "context production, API", "error: connect to the cluster at https://cluster.invalid", []string{"--dry-run"}},
-		{"a local cluster", "context local, API server https://127.0.0.1:1\n", "error: connect to the cluster at https://127.0.0.1:1", []string{"--context", "local"}},
+		{"a context", "context production, API", "error: the API server https://cluster.invalid", []string{"--context", "production"}},
+		{"yes", "context production, API", "error: the API server https://cluster.invalid", []string{"--yes"}},
+		{"a dry run", "context production, API", "error: the API server https://cluster.invalid", []string{"--dry-run"}},
+		{"a local cluster", "context local, API server https://127.0.0.1:1\n", "error: the API server https://127.0.0.1:1", []string{"--context", "local"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"dev", "-f", "controller.yaml", "--kubeconfig", "kubeconfig"}, c.flags...)

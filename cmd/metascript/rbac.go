@@ -151,9 +151,6 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 		}
 	}
 	loaded, err := loader.Load(cmd.Context(), controllers)
-	if cluster != nil {
-		err = cluster.Explain(err)
-	}
 	if err != nil {
 		return err
 	}
@@ -213,6 +210,11 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*kubeconfig.
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := client.ServerVersion(); err != nil { // without this request, the error would seem to be one of a file
+		if unreachable := kube.Unreachable(config, cluster.File, err); unreachable != nil {
+			return nil, unreachable
+		}
 	}
 	l.Finder = kube.NewResources(client, time.Hour)
 	if l.Sources.ConfigMaps, err = rbac.ConfigMaps(cmd.Context(), l.Sources.ConfigMaps, config); err != nil {

@@ -127,6 +127,7 @@ func (f *uninstallFlags) print(cmd *cobra.Command, left *uninstall.Left, failed 
 		if err := f.output.Print(out, result); err != nil {
 			return err
 		}
+	case f.check && failed != nil && left.Empty(): // nothing is known
 	case f.check:
 		left.Print(out)
 		left.PrintStays(out, f.cluster.KubectlFlags())
