@@ -21,7 +21,7 @@
 // Most commands use arguments, which says what is wrong with an argument or a flag, manifest, which reads their files, place, which says
 // where a mistake is in them, sandbox, which runs scripts, and schemaflags, which says which kinds are known.
 // Those that use a cluster find it with kubeconfig; prompt asks before it is changed. output prints results for programs, completion is for
-// shells, manpages writes manual pages, reference writes pages of the site, and version is the version of the program.
+// shells, reference writes manual pages and pages of the site, and version is the version of the program.
 package main
 
 import (

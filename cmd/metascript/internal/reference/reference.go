@@ -1,13 +1,11 @@
-// Package reference writes pages of the documentation that are made of the program itself: one for each command, and one of the metrics.
-// "make site" adds them to the site.
+// Package reference writes pages that are made of the program itself: manual pages for man(1), which are part of a release, and pages in
+// Markdown about the commands and the metrics, which "make site" adds to the site.
 package reference
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,114 +18,83 @@ import (
 
 // Command returns the command reference. It is hidden, since only the build of the site needs it.
 func Command() *cobra.Command {
-	return &cobra.Command{
-		Use:               "reference DIRECTORY",
-		Hidden:            true,
-		Short:             "Write pages about the commands and the metrics",
-		Long:              "Write a page for each command and one of the metrics, in Markdown, in a directory, which is created.",
-		Example:           "  metascript reference build/reference",
-		ValidArgsFunction: completion.Directories,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := arguments.Some("a directory")(cmd, args); err != nil {
-				return err
-			}
-			return arguments.Optional(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := Pages(cmd.Root())
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
-			for _, name := range slices.Sorted(maps.Keys(pages)) {
-				if err := os.WriteFile(filepath.Join(args[0], name), []byte(pages[name]), 0o644); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
+	return writer(&cobra.Command{
+		Use:     "reference DIRECTORY",
+		Short:   "Write pages about the commands and the metrics",
+		Long:    "Write a page for each command and one of the metrics, in Markdown, in a directory, which is created.",
+		Example: "  metascript reference build/reference",
+	}, Pages)
 }
 
-// Pages returns the pages of all commands of a program, and of the metrics, by the names of their files.
-func Pages(root *cobra.Command) (map[string]string, error) {
-	metrics, err := metricsPage()
-	if err != nil {
-		return nil, err
-	}
-	pages := map[string]string{"metrics.md": metrics}
-	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() {
-			pages["command-"+cmd.Name()+".md"] = commandPage(cmd)
-		}
-	}
-	return pages, nil
+// ManualCommand returns the command man. It is hidden, since only those who package the program need it.
+func ManualCommand() *cobra.Command {
+	return writer(&cobra.Command{
+		Use:     "man DIRECTORY",
+		Short:   "Write manual pages",
+		Long:    "Write a manual page for the program and one for each command in a directory, which is created. They are in section 1.",
+		Example: "  metascript man /usr/local/share/man/man1",
+	}, func(root *cobra.Command) (map[string]string, error) { return manual(root), nil })
 }
 
-// commandPage returns the page of a command, which has the same texts as its help.
-func commandPage(cmd *cobra.Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s.\n\n%s", cmd.CommandPath(), text(cmd.Short), code(cmd.UseLine()))
-	for paragraph := range strings.SplitSeq(strings.Trim(cmd.Long, "\n"), "\n\n") {
-		if strings.Contains(paragraph, "\n  ") || strings.HasPrefix(paragraph, " ") {
-			b.WriteString("\n" + code(paragraph))
-		} else {
-			b.WriteString("\n" + text(paragraph) + "\n")
+// writer completes a hidden command that writes pages of the program, by the names of their files, to a directory.
+func writer(cmd *cobra.Command, pages func(root *cobra.Command) (map[string]string, error)) *cobra.Command {
+	cmd.Hidden = true
+	cmd.ValidArgsFunction = completion.Directories
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := arguments.Some("a directory")(cmd, args); err != nil {
+			return err
 		}
+		return arguments.Optional(cmd, args)
 	}
-	if cmd.Example != "" {
-		b.WriteString("\n## Examples\n\n" + code(strings.ReplaceAll("\n"+cmd.Example, "\n  ", "\n")))
-	}
-	if flags := flags(cmd); flags != "" {
-		b.WriteString("\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n" + flags)
-	}
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() {
-			fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n%s", sub.CommandPath(), text(sub.Short), code(sub.UseLine()))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		all, err := pages(cmd.Root())
+		if err != nil {
+			return err
 		}
+		if err := os.MkdirAll(args[0], 0o755); err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if err := os.WriteFile(filepath.Join(args[0], name), []byte(all[name]), 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return b.String()
+	return cmd
 }
 
-// flags returns the rows of a table of the flags that the help shows.
-func flags(cmd *cobra.Command) string {
-	var b strings.Builder
+// An option is a flag as the help shows it. What is "" is not shown.
+type option struct{ short, name, value, usage, fallback string }
+
+// options returns the flags that the help of a command shows.
+func options(cmd *cobra.Command) []option {
+	var all []option
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Deprecated != "" {
 			return
 		}
-		value, usage := pflag.UnquoteUsage(f)
-		names := "`" + strings.TrimSpace("--"+f.Name+" "+value) + "`"
-		if f.Shorthand != "" {
-			names = "`-" + f.Shorthand + "`, " + names
-		}
-		standard := ""
+		o := option{short: f.Shorthand, name: f.Name}
+		o.value, o.usage = pflag.UnquoteUsage(f)
 		if !slices.Contains([]string{"", "false", "0", "0s", "[]"}, f.DefValue) {
-			standard = text(f.DefValue)
+			o.fallback = f.DefValue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", names, standard, strings.ReplaceAll(text(usage), "|", `\|`))
+		all = append(all, o)
 	})
-	return b.String()
+	return all
 }
 
-// code returns an indented block.
-func code(lines string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.Trim(lines, "\n"), "\n") {
-		b.WriteString(strings.TrimRight("    "+line, " ") + "\n")
+// A paragraph is a part of a long text. The lines of one that is indented are kept.
+type paragraph struct {
+	text string
+	kept bool
+}
+
+func paragraphs(long string) []paragraph {
+	var all []paragraph
+	for text := range strings.SplitSeq(strings.Trim(long, "\n"), "\n\n") {
+		all = append(all, paragraph{text, strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") || strings.Contains(text, "\n  ")})
 	}
-	return b.String()
-}
-
-var (
-	special = regexp.MustCompile("[\\\\`*_<\\[\\]]")
-	flag    = regexp.MustCompile(`(^|[\s(])(--?[a-z][a-z-]*)`)
-)
-
-// text returns a text that Markdown shows as it is, with names of flags as code.
-func text(plain string) string {
-	return flag.ReplaceAllString(special.ReplaceAllString(plain, `\$0`), "$1`$2`")
+	return all
 }

@@ -10,12 +10,15 @@ import (
 
 // SetFallback makes the process trust these certificates if the system has none. To parse them takes about a millisecond, so it is
 // called only by processes that connect to a server. Calls after the first one do nothing.
-var SetFallback = sync.OnceFunc(func() {
+var SetFallback = sync.OnceFunc(func() { x509.SetFallbackRoots(parse()) })
+
+// parse returns the certificates, which are part of the program.
+func parse() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		certificate, err := x509.ParseCertificate(root.Certificate)
 		if err != nil {
-			panic(err) // the certificates are part of the program
+			panic(err)
 		}
 		if root.Constraint == nil {
 			pool.AddCert(certificate)
@@ -23,5 +26,5 @@ var SetFallback = sync.OnceFunc(func() {
 			pool.AddCertWithConstraint(certificate, root.Constraint)
 		}
 	}
-	x509.SetFallbackRoots(pool)
-})
+	return pool
+}

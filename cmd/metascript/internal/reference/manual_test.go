@@ -1,4 +1,4 @@
-package manpages
+package reference
 
 import (
 	"os"
@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func TestPages(t *testing.T) {
+func TestManual(t *testing.T) {
 	root := &cobra.Command{Use: "metascript", Short: "Run controllers", Long: "One.\n\n  kept  as it is\n\n.Two\n'three \\n", Run: func(*cobra.Command, []string) {}}
 	sub := &cobra.Command{Use: "check FILE", Short: "Check files", Example: "  metascript check -f x.yaml", Run: root.Run}
 	sub.Flags().StringP("filename", "f", "", "a `FILE` to check")
 	sub.Flags().Int("limit", 3, "at most")
 	sub.Flags().Bool("secret", false, "not for users")
 	_ = sub.Flags().MarkHidden("secret")
-	root.AddCommand(sub, &cobra.Command{Use: "hidden", Hidden: true, Run: root.Run}, Command())
+	root.AddCommand(sub, &cobra.Command{Use: "hidden", Hidden: true, Run: root.Run}, ManualCommand())
 	dir := filepath.Join(t.TempDir(), "new", "man1")
 	root.SetArgs([]string{"man", dir})
 	if err := root.Execute(); err != nil {
