@@ -133,63 +133,53 @@ func TestMatrix(t *testing.T) {
 }
 
 // operator are the CustomResourceDefinitions of the Prometheus operator, with the fields that the chart uses.
-const operator = `
+var operator = definition("monitoring.coreos.com", "v1", "ServiceMonitor", "Namespaced", `
+required: [selector, endpoints]
+properties:
+  selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}}}
+  endpoints: {type: array, items: {type: object, properties: {port: {type: string}, interval: {type: string}}}}
+`) + "---" + definition("monitoring.coreos.com", "v1", "PrometheusRule", "Namespaced", `
+properties:
+  groups:
+    type: array
+    items:
+      type: object
+      required: [name, rules]
+      properties:
+        name: {type: string}
+        rules:
+          type: array
+          items:
+            type: object
+            required: [alert, expr]
+            properties:
+              alert: {type: string}
+              expr: {type: string}
+              for: {type: string}
+              labels: {type: object, additionalProperties: {type: string}}
+              annotations: {type: object, additionalProperties: {type: string}}
+`)
+
+// definition returns a CustomResourceDefinition. spec is the schema of the field spec, in YAML.
+func definition(group, version, kind, scope, spec string) string {
+	plural := strings.ToLower(kind) + "s"
+	return `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: servicemonitors.monitoring.coreos.com, annotations: {api-approved.kubernetes.io: unapproved}}
+metadata: {name: ` + plural + `.` + group + `, annotations: {api-approved.kubernetes.io: unapproved}}
 spec:
-  group: monitoring.coreos.com
-  names: {kind: ServiceMonitor, plural: servicemonitors}
-  scope: Namespaced
+  group: ` + group + `
+  names: {kind: ` + kind + `, plural: ` + plural + `}
+  scope: ` + scope + `
   versions:
-  - name: v1
+  - name: ` + version + `
     served: true
     storage: true
+    subresources: {status: {}}
     schema:
       openAPIV3Schema:
         type: object
         properties:
           spec:
-            type: object
-            required: [selector, endpoints]
-            properties:
-              selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}}}
-              endpoints: {type: array, items: {type: object, properties: {port: {type: string}, interval: {type: string}}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: prometheusrules.monitoring.coreos.com, annotations: {api-approved.kubernetes.io: unapproved}}
-spec:
-  group: monitoring.coreos.com
-  names: {kind: PrometheusRule, plural: prometheusrules}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              groups:
-                type: array
-                items:
-                  type: object
-                  required: [name, rules]
-                  properties:
-                    name: {type: string}
-                    rules:
-                      type: array
-                      items:
-                        type: object
-                        required: [alert, expr]
-                        properties:
-                          alert: {type: string}
-                          expr: {type: string}
-                          for: {type: string}
-                          labels: {type: object, additionalProperties: {type: string}}
-                          annotations: {type: object, additionalProperties: {type: string}}
-`
+            type: object` + strings.ReplaceAll(strings.TrimRight(spec, "\n"), "\n", "\n            ") + "\n"
+}

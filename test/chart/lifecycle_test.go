@@ -264,25 +264,11 @@ func TestSecondServer(t *testing.T) {
 	helm(t, "install", "other", archive, "--namespace", in, "--set", "allowOtherServers=true,crds.install=false,commandArgs={--target-label-selector=a=b}")
 }
 
-// older are the definitions of another tool: fewer fields, and no owner.
+// older applies the definitions of another tool: fewer fields, and no owner.
 func older(t *testing.T) {
 	t.Helper()
-	for _, plural := range []string{"compositecontrollers", "decoratorcontrollers", "controllerrevisions"} {
-		kind := map[string]string{"compositecontrollers": "CompositeController", "decoratorcontrollers": "DecoratorController", "controllerrevisions": "ControllerRevision"}[plural]
-		scope := "Cluster"
-		if kind == "ControllerRevision" {
-			scope = "Namespaced"
-		}
-		apply(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: `+plural+`.metacontroller.k8s.io, annotations: {api-approved.kubernetes.io: unapproved}}
-spec:
-  group: metacontroller.k8s.io
-  scope: `+scope+`
-  names: {kind: `+kind+`, plural: `+plural+`}
-  versions: [{name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}]
-`)
+	for kind, scope := range map[string]string{"CompositeController": "Cluster", "DecoratorController": "Cluster", "ControllerRevision": "Namespaced"} {
+		apply(t, definition("metacontroller.k8s.io", "v1alpha1", kind, scope, "\nx-kubernetes-preserve-unknown-fields: true"))
 	}
 }
 
