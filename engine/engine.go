@@ -9,8 +9,11 @@
 // # Values
 //
 // JSON-shaped means exactly these dynamic types: nil, bool, int64, float64, string, []any and map[string]any with string keys,
-// nested at any depth. An argument may be shared with others and is never modified, neither by the runtime nor by the script.
-// An answer may contain parts of the argument by reference: treat it as read-only, and copy what you want to change.
+// nested at any depth. In an argument, a [Map] may be in place of a map, and an [Array] in place of a slice: so large objects are read
+// where they are, and only the parts that a script reads are converted. Package packed has an implementation.
+//
+// An argument may be shared with others and is never modified, neither by the runtime nor by the script. An answer has only maps and
+// slices. It may contain parts of the argument by reference: treat it as read-only, and copy what you want to change.
 package engine
 
 import (
@@ -97,7 +100,7 @@ type Env struct {
 	// Identify, if set, returns the identity and version of a map within the argument, or "" for one that it does not know.
 	// Two maps with the same id and version are equal, so that a runtime or a worker may reuse what it derived from one for
 	// the other, in calls of the same tenant. Maps are looked up down to the fourth level of the argument.
-	Identify func(object map[string]any) (id, version string)
+	Identify func(object Map) (id, version string)
 	// Log receives what the script prints, in order, from the goroutine that runs it; nil drops it. An Engine passes at most
 	// Limits.Log bytes.
 	Log func(Message)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"metascript/controller/object"
+	"metascript/engine"
 )
 
 // identifier returns a function for engine.Env that identifies versions of the objects in req: by the UID and the
@@ -18,9 +19,13 @@ import (
 // the result of a write, and caches have the same version without them.
 //
 // The function is called for every object of every request, and allocates nothing.
-func (req *Request) identifier(owner string) func(map[string]any) (id, version string) {
+func (req *Request) identifier(owner string) func(engine.Map) (id, version string) {
 	groups := sync.OnceValue(req.versionedGroups) // not every language calls the function
-	return func(m map[string]any) (id, version string) {
+	return func(object engine.Map) (id, version string) {
+		m, plain := object.(engine.GoMap)
+		if !plain {
+			return "", ""
+		}
 		switch {
 		case same(m, req.Controller.Object):
 			if _, version = versionOf(m); version == "" {

@@ -88,7 +88,7 @@ func TestOrdinaryRequest(t *testing.T) {
 func BenchmarkStatus(b *testing.B) {
 	for language, text := range statusScripts {
 		for _, n := range []int{1, 100, 1000} {
-			for name, id := range map[string]func(map[string]any) (string, string){"known": identify, "inline": nil} {
+			for name, id := range map[string]func(engine.Map) (string, string){"known": identify, "inline": nil} {
 				b.Run(fmt.Sprint(language, "/", n, "/", name), func(b *testing.B) {
 					_, e := newPool(b, Options{})
 					p, arg := compile(b, e, language, text), request(n)

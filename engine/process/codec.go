@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"metascript/engine"
 )
 
 // A value is encoded as a tag and its content. Numbers are varints, texts begin with their length.
@@ -29,9 +31,9 @@ const maxDepth = 10_000
 // An encoder writes messages to buf.
 type encoder struct {
 	buf      []byte
-	cost     int64                                     // approximate memory of the decoded values
-	sent     *sentObjects                              // nil: the other side stores no objects
-	identify func(map[string]any) (id, version string) // see engine.Env; may be nil
+	cost     int64                                 // approximate memory of the decoded values
+	sent     *sentObjects                          // nil: the other side stores no objects
+	identify func(engine.Map) (id, version string) // see engine.Env; may be nil
 }
 
 func (e *encoder) uint(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
@@ -125,7 +127,7 @@ func (e *encoder) object(v map[string]any, depth int) error {
 	if e.sent == nil || e.identify == nil || depth == 1 || depth > identified {
 		return e.entries(v, depth)
 	}
-	id, version := e.identify(v)
+	id, version := e.identify(engine.GoMap(v))
 	if id == "" {
 		return e.entries(v, depth)
 	}

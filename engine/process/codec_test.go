@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"metascript/engine"
 )
 
 // random returns a JSON-shaped value.
@@ -46,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		object := arg["b"].(map[string]any)
 		object["version"] = string(rune('0' + r.IntN(3)))
-		if number, ok := there.use(identify(object)); ok {
+		if number, ok := there.use(identify(engine.GoMap(object))); ok {
 			object["x"] = here.objects[number]["x"] // equal, as the contract says
 		}
 		e := &encoder{sent: there, identify: identify}

@@ -77,7 +77,7 @@ func (badProgram) Call(_ context.Context, fn string, arg map[string]any, env eng
 	case "system":
 		return system(), nil
 	case "identity":
-		id, version := env.Identify(arg["object"].(map[string]any))
+		id, version := env.Identify(engine.GoMap(arg["object"].(map[string]any)))
 		return map[string]any{"id": id, "version": version, "pid": int64(os.Getpid())}, nil
 	case "pid":
 		return map[string]any{"pid": int64(os.Getpid())}, nil

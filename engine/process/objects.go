@@ -3,6 +3,8 @@ package process
 import (
 	"container/list"
 	"reflect"
+
+	"metascript/engine"
 )
 
 // Objects are sent once. For every worker the parent records which versions of which objects it has sent, and the worker stores
@@ -110,7 +112,11 @@ func (k *keptObjects) forget(numbers []uint64) {
 }
 
 // identify is the Identify function for the runtimes in a worker.
-func (k *keptObjects) identify(m map[string]any) (id, version string) {
-	i := k.identities[address(m)]
+func (k *keptObjects) identify(m engine.Map) (id, version string) {
+	plain, ok := m.(engine.GoMap)
+	if !ok {
+		return "", ""
+	}
+	i := k.identities[address(plain)]
 	return i.id, i.version
 }

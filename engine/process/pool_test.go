@@ -238,7 +238,8 @@ func TestOwnersNeverShareAWorker(t *testing.T) {
 	}
 }
 
-func identify(m map[string]any) (id, version string) {
+func identify(object engine.Map) (id, version string) {
+	m := object.(engine.GoMap)
 	id, _ = m["uid"].(string)
 	version, _ = m["version"].(string)
 	return id, version

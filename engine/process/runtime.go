@@ -256,7 +256,7 @@ func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string
 var errUnsendable = errors.New("the request cannot be sent to a worker process")
 
 // writeCall sends a call and its argument. An error that wraps errUnsendable means that nothing was sent.
-func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]any) (id, version string)) error {
+func (w *worker) writeCall(c call, arg map[string]any, identify func(engine.Map) (id, version string)) error {
 	request, head := newEncoder(), newEncoder()
 	defer request.free()
 	defer head.free()

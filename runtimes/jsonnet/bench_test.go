@@ -90,7 +90,8 @@ const (
 )
 
 // identify returns the identity of an object, as the controller does.
-func identify(object map[string]any) (id, version string) {
+func identify(given engine.Map) (id, version string) {
+	object := given.(engine.GoMap)
 	meta, _ := object["metadata"].(map[string]any)
 	id, _ = meta["uid"].(string)
 	version, _ = meta["resourceVersion"].(string)

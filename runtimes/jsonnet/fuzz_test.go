@@ -81,7 +81,8 @@ func FuzzView(f *testing.F) {
 		object := map[string]any{key: text, "n": n, "l": []any{x, b, nil, map[string]any{key: text}}}
 		p := compile(t, `{ sync(parent):: { v: parent } }`)
 		for _, version := range []string{"", text + "1", text + "1"} {
-			env := engine.Env{Identify: func(m map[string]any) (string, string) {
+			env := engine.Env{Identify: func(given engine.Map) (string, string) {
+				m := given.(engine.GoMap)
 				if _, whole := m["l"].([]any); !whole {
 					return "", ""
 				}
@@ -136,7 +137,7 @@ func TestSharedObjects(t *testing.T) {
 func TestVersions(t *testing.T) {
 	p := compile(t, `{ sync(parent):: { v: parent.spec.n } }`)
 	for n := range int64(3) {
-		env := engine.Env{Identify: func(map[string]any) (string, string) { return "versions", fmt.Sprint(n) }}
+		env := engine.Env{Identify: func(engine.Map) (string, string) { return "versions", fmt.Sprint(n) }}
 		got, err := p.Call(context.Background(), "sync", map[string]any{"parent": map[string]any{"spec": map[string]any{"n": n}}}, env)
 		if err != nil || got["v"] != n {
 			t.Errorf("got %v, %v", got, err)
@@ -148,7 +149,7 @@ func TestVersions(t *testing.T) {
 // shows that trees are cached: its object has another text, with the same identity.
 func TestTenantsDoNotShareTrees(t *testing.T) {
 	p := compile(t, `{ sync(parent):: { v: parent.spec.text } }`)
-	identify := func(map[string]any) (string, string) { return "tenants", "1" }
+	identify := func(engine.Map) (string, string) { return "tenants", "1" }
 	for _, call := range []struct{ tenant, text, want string }{{"a", "of a", "of a"}, {"b", "of b", "of b"}, {"", "of none", "of none"}, {"a", "changed", "of a"}} {
 		arg := map[string]any{"parent": map[string]any{"spec": map[string]any{"text": call.text}}}
 		got, err := p.Call(context.Background(), "sync", arg, engine.Env{Tenant: call.tenant, Identify: identify})

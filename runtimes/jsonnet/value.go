@@ -13,8 +13,8 @@ import (
 // A request makes syntax tree nodes from values, for one call. The node of a map or list is empty until the interpreter evaluates
 // it; the guard calls begin before that. Nodes belong to one call and one goroutine.
 type request struct {
-	tenant   string                                    // the tenant of the call
-	identify func(map[string]any) (id, version string) // may be nil
+	tenant   string                                // the tenant of the call
+	identify func(engine.Map) (id, version string) // may be nil
 
 	keys   map[string]*ast.LiteralString
 	floats map[float64]bool           // floats beyond 2^53 that were read so far
@@ -134,7 +134,7 @@ func (r *request) sharedTree(v map[string]any, at *place) ast.Node {
 	if r.identify == nil || level == 0 || level > maxLevel {
 		return nil
 	}
-	id, version := r.identify(v)
+	id, version := r.identify(engine.GoMap(v))
 	if id == "" {
 		return nil
 	}
