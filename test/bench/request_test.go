@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"strings"
+
+	"metascript/engine"
 )
 
 // request returns a request for sync of a CompositeController, with a parent of about 1.9 KB and n Pods of about 3.2 KB.
@@ -145,17 +147,26 @@ func podStatus(i int) map[string]any {
 }
 
 // identify is engine.Env.Identify for objects from the caches of a controller.
-func identify(object map[string]any) (id, version string) {
-	if kind, _ := object["kind"].(string); kind == "" {
+func identify(object engine.Map) (id, version string) {
+	if kind := textAt(object, "kind"); kind == "" {
 		return "", ""
 	}
-	metadata, _ := object["metadata"].(map[string]any)
-	if metadata["managedFields"] != nil {
+	value, _ := object.Get("metadata")
+	metadata, ok := engine.MapOf(value)
+	if !ok {
 		return "", ""
 	}
-	id, _ = metadata["uid"].(string)
-	version, _ = metadata["resourceVersion"].(string)
-	return id, version
+	if managed, _ := metadata.Get("managedFields"); managed != nil {
+		return "", ""
+	}
+	return textAt(metadata, "uid"), textAt(metadata, "resourceVersion")
+}
+
+// textAt returns the text of a field; "" if it is no text.
+func textAt(m engine.Map, key string) string {
+	value, _ := m.Get(key)
+	text, _ := value.(string)
+	return text
 }
 
 // change puts a new version of pod i into the request.
