@@ -90,11 +90,14 @@ const (
 )
 
 // identify returns the identity of an object, as the controller does.
-func identify(given engine.Map) (id, version string) {
-	object := given.(engine.GoMap)
-	meta, _ := object["metadata"].(map[string]any)
-	id, _ = meta["uid"].(string)
-	version, _ = meta["resourceVersion"].(string)
+func identify(object engine.Map) (id, version string) {
+	v, _ := object.Get("metadata")
+	if meta, ok := engine.MapOf(v); ok {
+		uid, _ := meta.Get("uid")
+		resourceVersion, _ := meta.Get("resourceVersion")
+		id, _ = uid.(string)
+		version, _ = resourceVersion.(string)
+	}
 	return id, version
 }
 
@@ -106,16 +109,21 @@ func BenchmarkCall(b *testing.B) {
 		{"noop", noop, 1}, {"noop", noop, 100}, {"status", status, 1}, {"status", status, 100}, {"status", status, 1000},
 		{"full", full, 100}, {"full", full, 1000},
 	} {
-		b.Run(fmt.Sprintf("%s/%d", bench.name, bench.pods), func(b *testing.B) {
-			p := compile(b, bench.text)
-			arg := composite(bench.pods)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := p.Call(context.Background(), "sync", arg, engine.Env{Identify: identify}); err != nil {
-					b.Fatal(err)
+		for _, form := range []string{"plain", "packed"} {
+			b.Run(fmt.Sprintf("%s/%d/%s", bench.name, bench.pods, form), func(b *testing.B) {
+				p := compile(b, bench.text)
+				arg := composite(bench.pods)
+				if form == "packed" {
+					arg = packedRequest(b, arg)
 				}
-			}
-		})
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := p.Call(context.Background(), "sync", arg, engine.Env{Identify: identify}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -50,8 +50,13 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		for _, fn := range p.Functions() {
-			if _, err := p.Call(ctx, fn, request(), engine.Env{Limits: limits}); err != nil {
+			want, err := p.Call(ctx, fn, request(), engine.Env{Limits: limits})
+			if err != nil {
 				wantScriptError(t, err, text)
+			}
+			got, packedErr := p.Call(ctx, fn, packedRequest(t, request()), engine.Env{Limits: limits})
+			if ctx.Err() == nil {
+				sameOutcome(t, text, got, packedErr, want, err)
 			}
 		}
 	})
@@ -81,19 +86,21 @@ func FuzzView(f *testing.F) {
 		object := map[string]any{key: text, "n": n, "l": []any{x, b, nil, map[string]any{key: text}}}
 		p := compile(t, `{ sync(parent):: { v: parent } }`)
 		for _, version := range []string{"", text + "1", text + "1"} {
-			env := engine.Env{Identify: func(given engine.Map) (string, string) {
-				m := given.(engine.GoMap)
-				if _, whole := m["l"].([]any); !whole {
+			env := engine.Env{Identify: func(m engine.Map) (string, string) {
+				l, _ := m.Get("l")
+				if _, whole := engine.ArrayOf(l); !whole {
 					return "", ""
 				}
 				return version, fmt.Sprint(key, n, x, b)
 			}}
-			got, err := p.Call(context.Background(), "sync", map[string]any{"parent": object}, env)
-			if err != nil {
-				t.Fatal(engine.DetailOf(err))
-			}
-			if !reflect.DeepEqual(got["v"], any(object)) {
-				t.Errorf("got %#v, want %#v", got["v"], object)
+			for _, parent := range []any{object, pack(t, object)} {
+				got, err := p.Call(context.Background(), "sync", map[string]any{"parent": parent}, env)
+				if err != nil {
+					t.Fatal(engine.DetailOf(err))
+				}
+				if !reflect.DeepEqual(got["v"], any(object)) {
+					t.Errorf("%T: got %#v, want %#v", parent, got["v"], object)
+				}
 			}
 		}
 	})
@@ -124,6 +131,20 @@ func TestSharedObjects(t *testing.T) {
 				if err != nil || !reflect.DeepEqual(got, want[n]) {
 					t.Errorf("program %d: got %v, %v", n, got, err)
 				}
+			}
+		})
+	}
+	wg.Wait()
+	packed := packedRequest(t, arg)
+	for i := range 16 { // new versions, so that the calls fill in the same trees at the same time
+		wg.Go(func() {
+			n := i % len(programs)
+			got, err := programs[n].Call(context.Background(), "sync", packed, engine.Env{Identify: func(m engine.Map) (string, string) {
+				id, version := identify(m)
+				return id, version + "packed"
+			}})
+			if err != nil || !reflect.DeepEqual(got, want[n]) {
+				t.Errorf("program %d with packed objects: got %v, %v", n, got, err)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ type (
 
 	// A thunk is an element, a variable or an argument. content is nil until it is evaluated.
 	thunk struct {
-		env     unsafe.Pointer
+		env     *environment
 		body    ast.Node
 		content value
 		_       error
@@ -41,8 +41,55 @@ type (
 
 	objectValue struct {
 		assertionError error
-		cache          unsafe.Pointer
+		cache          map[cacheKey]value
 		uncached       layers
+	}
+
+	// A cacheKey is the name of a field and the depth of the layer that has it.
+	cacheKey struct {
+		field string
+		depth int
+	}
+
+	// A field is what an object has for a name: a readyField, a codeField or something else.
+	field struct {
+		field unbound
+		hide  int
+	}
+	unbound    interface{ loc() *ast.LocationRange }
+	readyField struct{ content value }
+	codeField  struct{ body ast.Node }
+
+	// An objectLocal is a variable of an object.
+	objectLocal struct {
+		node ast.Node
+		name ast.Identifier
+	}
+
+	// Bindings are variables.
+	bindings map[ast.Identifier]*thunk
+
+	// An environment is what an expression can use.
+	environment struct {
+		upValues    bindings
+		selfBinding selfBinding
+	}
+	selfBinding struct {
+		self       *objectValue
+		superDepth int
+	}
+
+	functionValue struct{ ec evalCallable }
+
+	// A closure is a function that is written in Jsonnet.
+	closure struct {
+		env      environment
+		function *ast.Function
+		params   []parameter
+	}
+	parameter struct {
+		defaultArg ast.Node
+		name       ast.Identifier
 	}
 	numberValue  struct{ value float64 }
 	booleanValue struct{ value bool }
@@ -54,10 +101,10 @@ type (
 	// restrictedLayers.
 	layers       interface{ inheritanceSize() int }
 	simpleLayers struct {
-		upValues unsafe.Pointer
-		fields   map[string]unsafe.Pointer // only its length can be read
-		asserts  []unsafe.Pointer
-		locals   []unsafe.Pointer
+		upValues bindings
+		fields   map[string]field
+		asserts  []unbound
+		locals   []objectLocal
 	}
 	extendedLayers struct {
 		left, right          layers
@@ -65,7 +112,7 @@ type (
 	}
 	restrictedLayers struct {
 		obj            layers
-		retainedFields map[string]unsafe.Pointer // only its length can be read
+		retainedFields map[string]int
 	}
 
 	callArguments struct {
@@ -164,8 +211,19 @@ var layout struct {
 	restrict unsafe.Pointer
 	baseStd  uintptr // the offset of std in an interpreter
 	traceOut uintptr // the offset of the writer for std.trace in an interpreter
-	array    value   // samples of the kinds that this package makes
+	array    value   // samples of what this package makes
 	text     value
+	number   value
+	object   value
+	function value
+	null     value // there is only one
+	yes, no  value
+	plain    layers
+	ready    unbound
+	code     unbound
+	closure  evalCallable
+	calls    uintptr // the offsets of the number of nested calls, and of its limit, in an interpreter
+	limit    uintptr
 	builtins map[string]reflect.Value
 	removed  map[string]bool // the fields that were removed from std
 }
@@ -191,12 +249,12 @@ func newArray(elements []*thunk) value {
 	return v
 }
 
-// noVariables is an empty environment. The interpreter only reads it.
-var noVariables [16]unsafe.Pointer
+// noEnvironment is for nodes without free variables. The interpreter only reads it.
+var noEnvironment = &environment{}
 
 // evaluated returns the value of a node that has no free variables.
 func evaluated(n ast.Node, i interpreter) (value, error) {
-	return force(&thunk{env: unsafe.Pointer(&noVariables), body: n}, i)
+	return force(&thunk{env: noEnvironment, body: n}, i)
 }
 
 // newString returns a string value.
@@ -204,6 +262,41 @@ func newString(s string) value {
 	v := layout.text
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
 	return v
+}
+
+// newNumber returns a number value.
+func newNumber(f float64) value {
+	v := layout.number
+	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&numberValue{value: f})
+	return v
+}
+
+// newBoolean returns a boolean value.
+func newBoolean(b bool) value {
+	if b {
+		return layout.yes
+	}
+	return layout.no
+}
+
+// newObject returns an object value of one layer.
+func newObject(simple *simpleLayers) value {
+	o := &objectValue{cache: map[cacheKey]value{}, uncached: layout.plain}
+	(*twoWords)(unsafe.Pointer(&o.uncached)).data = unsafe.Pointer(simple)
+	v := layout.object
+	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(o)
+	return v
+}
+
+// newField returns a visible field. e must stay as it is.
+func newField(e *entry) field {
+	f := field{field: layout.ready, hide: int(ast.ObjectFieldInherit)}
+	at := unsafe.Pointer(&e.content)
+	if e.body != nil {
+		f.field, at = layout.code, unsafe.Pointer(&e.body)
+	}
+	(*twoWords)(unsafe.Pointer(&f.field)).data = at
+	return f
 }
 
 // runesOf returns the text of a string.
@@ -231,7 +324,7 @@ func loggerOf(i interpreter) *logger {
 
 // samples evaluates a value of every kind, and then every builtin function.
 const samples = `local s = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
-[std.type(x) for x in [null, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a')]]
+[std.type(x) for x in [null, false, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a')]]
 + [std.type(std[f]) for f in std.objectFieldsAll(std)]`
 
 // checkValues sets layout, and returns an error if the interpreter's values do not have the layout of the types in this file.
@@ -246,6 +339,9 @@ func checkValues() error {
 		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.baseStd")
 	}
 	layout.baseStd = field.Offset
+	if err := learnStack(reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem()); err != nil {
+		return err
+	}
 	layout.builtins = map[string]reflect.Value{}
 	var wrong error
 	vm := gojsonnet.MakeVM()
@@ -262,6 +358,9 @@ func checkValues() error {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
+	if wrong == nil && (layout.yes == nil || layout.no == nil || layout.ready == nil || layout.code == nil || layout.closure == nil) {
+		wrong = errors.New("fields or functions are made in another way")
+	}
 	if wrong == nil && (layout.simple == nil || layout.extended == nil || layout.restrict == nil || layout.array == nil || layout.text == nil) {
 		wrong = errors.New("objects are made in another way")
 	}
@@ -269,6 +368,20 @@ func checkValues() error {
 		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", wrong)
 	}
 	return nil
+}
+
+// learnStack finds the number of nested calls in the type of an interpreter, and its limit.
+func learnStack(theirs reflect.Type) error {
+	stack, ok := theirs.FieldByName("stack")
+	if ok && stack.Type.Kind() == reflect.Struct {
+		calls, found := stack.Type.FieldByName("calls")
+		limit, also := stack.Type.FieldByName("limit")
+		if found && also && calls.Type.Kind() == reflect.Int && limit.Type.Kind() == reflect.Int {
+			layout.calls, layout.limit = stack.Offset+calls.Offset, stack.Offset+limit.Offset
+			return nil
+		}
+	}
+	return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet counts calls in another way")
 }
 
 // shapes has the kind and the expected layout of the interpreter's types, by name.
@@ -283,7 +396,7 @@ var shapes = map[string]struct {
 	"valueStringTree": {treeKind, reflect.TypeFor[treeString]()},
 	"valueArray":      {arrayKind, reflect.TypeFor[arrayValue]()},
 	"valueObject":     {objectKind, reflect.TypeFor[objectValue]()},
-	"valueFunction":   {functionKind, nil},
+	"valueFunction":   {functionKind, reflect.TypeFor[functionValue]()},
 }
 
 // learnType records the type of v, if it is new.
@@ -303,21 +416,38 @@ func learnType(v value) error {
 	}
 	layout.kinds[shape.kind] = wordsOf(v).typ
 	switch shape.kind {
+	case nullKind:
+		layout.null = v
+	case booleanKind:
+		if (*booleanValue)(wordsOf(v).data).value {
+			layout.yes = v
+		} else {
+			layout.no = v
+		}
+	case numberKind:
+		layout.number = v
 	case flatKind:
 		layout.text = v
 	case arrayKind:
 		layout.array = v
 		element := rv.Elem().FieldByName("elements").Type().Elem().Elem()
-		if env, ok := element.FieldByName("env"); !ok || env.Type.Kind() != reflect.Pointer || env.Type.Elem().Size() > unsafe.Sizeof(noVariables) {
-			return errors.New("environments are larger")
+		if err := checkShape(element, reflect.TypeFor[thunk]()); err != nil {
+			return err
 		}
-		return checkShape(element, reflect.TypeFor[thunk]())
+		env, _ := element.FieldByName("env")
+		return checkShape(env.Type.Elem(), reflect.TypeFor[environment]())
 	case objectKind:
+		layout.object = v
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
 	case functionKind:
+		layout.function = v
 		callable := rv.Elem().FieldByName("ec")
 		if err := checkCall(callable.Type()); err != nil {
 			return err
+		}
+		if callable.Elem().Elem().Type().Name() == "closure" {
+			layout.closure = (*functionValue)(wordsOf(v).data).ec
+			return checkShape(callable.Elem().Elem().Type(), reflect.TypeFor[closure]())
 		}
 		return learnBuiltin(callable.Elem())
 	}
@@ -338,14 +468,38 @@ func learnLayers(o *objectValue, rv reflect.Value) error {
 	typ := (*twoWords)(unsafe.Pointer(&a)).typ
 	switch t := rv.Elem().Type(); t.Name() {
 	case "simpleObject":
-		layout.simple = typ
-		return checkShape(t, reflect.TypeFor[simpleLayers]())
+		layout.simple, layout.plain = typ, o.uncached
+		if err := checkShape(t, reflect.TypeFor[simpleLayers]()); err != nil {
+			return err
+		}
+		return learnFields(o.uncached)
 	case "extendedObject":
 		layout.extended = typ
-		return checkShape(t, reflect.TypeFor[extendedLayers]())
+		if err := checkShape(t, reflect.TypeFor[extendedLayers]()); err != nil {
+			return err
+		}
+		return learnFields((*extendedLayers)(layerWords(o.uncached).data).right)
 	case "restrictedObject":
 		layout.restrict = typ
 		return checkShape(t, reflect.TypeFor[restrictedLayers]())
+	}
+	return nil
+}
+
+// learnFields records samples of the two kinds of fields.
+func learnFields(l layers) error {
+	if layerWords(l).typ != layout.simple {
+		return nil
+	}
+	for _, f := range (*simpleLayers)(layerWords(l).data).fields {
+		switch t := reflect.TypeOf(f.field).Elem(); t.Name() {
+		case "readyValue":
+			layout.ready = f.field
+			return checkShape(t, reflect.TypeFor[readyField]())
+		case "codeUnboundField":
+			layout.code = f.field
+			return checkShape(t, reflect.TypeFor[codeField]())
+		}
 	}
 	return nil
 }
@@ -396,8 +550,11 @@ func sameStorage(theirs, ours reflect.Type) bool {
 	}
 	switch ours.Kind() {
 	case reflect.Slice:
-		element := ours.Elem().Kind()
-		return element == reflect.UnsafePointer || element == theirs.Elem().Kind()
+		return ours.Elem().Kind() == reflect.UnsafePointer || sameStorage(theirs.Elem(), ours.Elem())
+	case reflect.Map:
+		return sameStorage(theirs.Key(), ours.Key()) && sameStorage(theirs.Elem(), ours.Elem())
+	case reflect.Struct:
+		return checkShape(theirs, ours) == nil
 	case reflect.Interface: // an interface without methods has another layout
 		return (theirs.NumMethod() > 0) == (ours.NumMethod() > 0)
 	case reflect.Func:

@@ -4,13 +4,14 @@ import (
 	"math"
 	"sync"
 
-	"github.com/google/go-jsonnet/ast"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"metascript/engine"
 )
 
-// A cache keeps the syntax trees of objects between calls, for all programs. The key is the tenant, and the id that
-// [engine.Env.Identify] gives; only the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is
-// complete when it is added, and it does not change afterwards: the interpreter only reads trees.
+// A cache keeps the trees of objects between calls, for all programs. The key is the tenant, and the id that [engine.Env.Identify]
+// gives; only the last version of an id is kept, and at most maxCachedNodes nodes in all. A tree is a [part] without a request: the
+// objects and lists in it that no call has read yet are only pointers to the object. It counts as if it was complete.
 type cache struct {
 	mu    sync.Mutex // guards all fields
 	trees *simplelru.LRU[identity, cachedTree]
@@ -23,7 +24,7 @@ type identity struct{ tenant, id string }
 // A cachedTree is the tree of one version of an object.
 type cachedTree struct {
 	version string
-	tree    ast.Node
+	tree    *part
 	nodes   int
 }
 
@@ -45,19 +46,18 @@ func newCache() *cache {
 }
 
 // tree returns the tree of an object, from the cache if possible, or nil if the object cannot be cached.
-func (c *cache) tree(id identity, version string, object map[string]any) ast.Node {
+func (c *cache) tree(id identity, version string, object engine.Map) *part {
 	c.mu.Lock()
 	k, ok := c.trees.Get(id)
 	c.mu.Unlock()
 	if ok && k.version == version {
 		return k.tree
 	}
-	b := builder{keys: map[string]*ast.LiteralString{}}
-	k = cachedTree{version: version, tree: b.node(object)}
-	k.nodes = b.nodes
-	if b.uncacheable {
+	var s survey
+	if !s.object(object) {
 		return nil
 	}
+	k = cachedTree{version: version, tree: newPart(object, nil, nil), nodes: s.nodes}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trees.Remove(id)
@@ -68,49 +68,54 @@ func (c *cache) tree(id identity, version string, object map[string]any) ast.Nod
 	return k.tree
 }
 
-// A builder makes a complete tree. A tree is uncacheable if it is too large, or has numbers beyond 2^53, which a request has to
-// record.
-type builder struct {
-	keys        map[string]*ast.LiteralString
-	nodes       int
-	uncacheable bool
-}
+// A survey counts the nodes of a tree. It ends with false if the tree cannot be cached: it is too large, or has numbers beyond 2^53,
+// which a request has to record.
+type survey struct{ nodes int }
 
-func (b *builder) node(v any) ast.Node {
-	if b.nodes++; b.nodes > maxCachedTree {
-		b.uncacheable = true
-	}
-	if b.uncacheable {
-		return nullNode
+func (s *survey) value(v any) bool {
+	if s.nodes++; s.nodes > maxCachedTree {
+		return false
 	}
 	switch v := v.(type) {
 	case int64:
-		b.uncacheable = v > maxExact || v < -maxExact
+		return v <= maxExact && v >= -maxExact
 	case float64:
-		b.uncacheable = math.Abs(v) > maxExact
+		return math.Abs(v) <= maxExact
 	case string:
-		b.nodes += len(v) / 128
+		s.nodes += len(v) / 128
 	case []any:
-		n := &ast.Array{Elements: make([]ast.CommaSeparatedExpr, len(v))}
-		for i, item := range v {
-			n.Elements[i].Expr = b.node(item)
+		for _, item := range v {
+			if !s.value(item) {
+				return false
+			}
 		}
-		return n
 	case map[string]any:
-		return b.object(v)
+		return s.object(engine.GoMap(v))
+	case engine.Array:
+		for i := range v.Len() {
+			if !s.value(v.Index(i)) {
+				return false
+			}
+		}
+	case engine.Map:
+		return s.object(v)
 	}
-	return scalarNode(v)
+	return true
 }
 
-func (b *builder) object(m map[string]any) ast.Node {
-	n := &ast.DesugaredObject{Fields: make(ast.DesugaredObjectFields, 0, len(m))}
-	for name, v := range m {
-		key, ok := b.keys[name]
-		if !ok {
-			key = stringNode(name)
-			b.keys[name] = key
+func (s *survey) object(m engine.Map) bool {
+	if plain, ok := m.(engine.GoMap); ok { // without sorting its keys
+		for _, v := range plain {
+			if !s.value(v) {
+				return false
+			}
 		}
-		n.Fields = append(n.Fields, ast.DesugaredObjectField{Name: key, Body: b.node(v), Hide: ast.ObjectFieldInherit})
+		return true
 	}
-	return n
+	for _, v := range m.All() {
+		if !s.value(v) {
+			return false
+		}
+	}
+	return true
 }

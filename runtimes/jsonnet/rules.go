@@ -53,6 +53,7 @@ var binaryRules = map[ast.BinaryOp]rule{
 // unaryRules are the rules for operators with one operand.
 var unaryRules = map[ast.UnaryOp]rule{
 	ast.UopNot: {bound: plain}, ast.UopBitwiseNot: {bound: plain}, ast.UopPlus: {bound: plain}, ast.UopMinus: {bound: plain},
+	opPart: {bound: "the entries of a map or a list of the request count"},
 }
 
 // stdRules are the rules for the fields of std, including those in the two lists below.

@@ -15,7 +15,7 @@
 // the interpreter's hook provides (hook.go), even if the function was made in another file.
 //
 // A call has its own VM (program.go). The request becomes nodes of a syntax tree. A node is filled in when the interpreter first
-// evaluates it (value.go), so a large request costs little if the script reads little of it.
+// evaluates it (part.go), so a large request costs little if the script reads little of it. Packed objects are read where they are.
 //
 // The library that every language has is imported as metascript.libsonnet. That file calls std.native, which has no other use
 // (library.go).

@@ -67,6 +67,7 @@ func rules(table map[string]rule, plainNames, jsonnetNames string) map[string]ru
 // once in a process, before the first script. The wrappers have no effect on VMs without a guard.
 func installGuards() error {
 	removeWithoutRule()
+	installPart()
 	for op, r := range binaryRules {
 		if r.check == nil {
 			continue
@@ -89,6 +90,12 @@ func installGuards() error {
 		wrapFunction(name, rv, check)
 	}
 	return nil
+}
+
+// installPart adds the operator of parts.
+func installPart() {
+	uopBuiltins = slices.Grow(uopBuiltins, int(opPart))[:opPart+1]
+	uopBuiltins[opPart] = &unaryBuiltin{name: "part", function: evaluatePart}
 }
 
 // hasRule reports whether scripts have the field of std of that name.

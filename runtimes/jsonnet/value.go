@@ -3,6 +3,7 @@ package jsonnet
 import (
 	"math"
 	"strconv"
+	"unsafe"
 
 	"github.com/google/go-jsonnet/ast"
 
@@ -10,13 +11,13 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// A request makes syntax tree nodes from values, for one call. The node of a map or list is empty until the interpreter evaluates
-// it; the guard calls begin before that. Nodes belong to one call and one goroutine.
+// A request makes syntax tree nodes from values, for one call and one goroutine. The node of a map or list is a [part].
 type request struct {
 	tenant   string                                // the tenant of the call
 	identify func(engine.Map) (id, version string) // may be nil
 
-	keys   map[string]*ast.LiteralString
+	part   *part                      // the part whose evaluation began last
+	keys   map[string]bool            // of the maps that were read so far, without those in shared trees; for hints
 	floats map[float64]bool           // floats beyond 2^53 that were read so far
 	wide   map[*ast.Function]*wideInt // integers beyond 2^53 that were read so far
 	read   *wideInt                   // the integer in wide that was evaluated last
@@ -48,22 +49,6 @@ func (p *place) String() string {
 	return naming.Field(p.in.String(), p.key)
 }
 
-// An object is the node of a map that is filled in later. Until then, its only assertion is the object itself.
-type object struct {
-	ast.DesugaredObject
-	self  [1]ast.Node
-	value map[string]any
-	at    *place
-}
-
-// An array is the node of a list that is filled in later. Until then, its only element is the array itself.
-type array struct {
-	ast.Array
-	self  [1]ast.CommaSeparatedExpr
-	value []any
-	at    *place
-}
-
 // maxExact is the integer up to which float64 represents every integer exactly.
 const maxExact = 1 << 53
 
@@ -75,28 +60,9 @@ var (
 
 // node returns the node for a JSON-shaped value.
 func (r *request) node(v any, at *place) ast.Node {
-	switch v := v.(type) {
-	case int64:
-		if v > maxExact || v < -maxExact {
-			return r.wideNode(v, at)
-		}
-	case float64:
-		if math.Abs(v) > maxExact {
-			r.addFloat(v)
-		}
-	case []any:
-		n := &array{value: v, at: at}
-		n.self[0].Expr = n
-		n.Elements = n.self[:]
-		return &n.Array
-	case map[string]any:
-		if tree := r.sharedTree(v, at); tree != nil {
-			return tree
-		}
-		n := &object{value: v, at: at}
-		n.self[0] = n
-		n.Asserts = n.self[:]
-		return &n.DesugaredObject
+	e := r.entry(v, func() *place { return at })
+	if e.body != nil {
+		return e.body
 	}
 	return scalarNode(v)
 }
@@ -119,28 +85,6 @@ func scalarNode(v any) ast.Node {
 	return nullNode
 }
 
-// maxLevel is the depth in the request down to which objects are looked up in the cache.
-const maxLevel = 4
-
-// sharedTree returns the cached tree of an object, or nil if the object cannot be cached.
-func (r *request) sharedTree(v map[string]any, at *place) ast.Node {
-	level := 0
-	for p := at; p != nil; p = p.in {
-		if p.whole != "" {
-			return nil // not a part of the request
-		}
-		level++
-	}
-	if r.identify == nil || level == 0 || level > maxLevel {
-		return nil
-	}
-	id, version := r.identify(engine.GoMap(v))
-	if id == "" {
-		return nil
-	}
-	return objects.tree(identity{r.tenant, id}, version, v)
-}
-
 func (r *request) addFloat(v float64) {
 	if r.floats == nil {
 		r.floats = map[float64]bool{}
@@ -148,57 +92,18 @@ func (r *request) addFloat(v float64) {
 	r.floats[v] = true
 }
 
-// begin is called when n is about to be evaluated. If it is a map or a list of the request, it completes n the first time.
+// begin is called when n is about to be evaluated.
 func (r *request) begin(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.DesugaredObject:
-		if len(n.Asserts) == 1 {
-			if o, ok := n.Asserts[0].(*object); ok {
-				r.fillObject(o)
-			}
-		}
-	case *ast.Array:
-		if len(n.Elements) == 1 {
-			if a, ok := n.Elements[0].Expr.(*array); ok {
-				r.fillArray(a)
-			}
+	case *ast.Unary:
+		if n.Op == opPart {
+			r.part = (*part)(unsafe.Pointer(n))
 		}
 	case *ast.Binary:
 		if n.Op == ast.BopManifestEqual || n.Op == ast.BopManifestUnequal {
 			r.comparisons = append(r.comparisons, comparison{node: n})
 		}
 	}
-}
-
-// fillObject adds the fields in the random order of the map: the interpreter puts them into a map, and sorts what it shows.
-func (r *request) fillObject(o *object) {
-	o.Asserts = nil
-	o.Fields = make(ast.DesugaredObjectFields, 0, len(o.value))
-	for key, v := range o.value {
-		o.Fields = append(o.Fields, ast.DesugaredObjectField{
-			Name: r.key(key), Body: r.node(v, &place{in: o.at, key: key}), Hide: ast.ObjectFieldInherit,
-		})
-	}
-}
-
-func (r *request) fillArray(a *array) {
-	a.Elements = make([]ast.CommaSeparatedExpr, len(a.value))
-	for i, v := range a.value {
-		a.Elements[i].Expr = r.node(v, &place{in: a.at, index: i})
-	}
-}
-
-// key returns the node for a key; a request has many that are the same.
-func (r *request) key(key string) *ast.LiteralString {
-	n, ok := r.keys[key]
-	if !ok {
-		if r.keys == nil {
-			r.keys = map[string]*ast.LiteralString{}
-		}
-		n = stringNode(key)
-		r.keys[key] = n
-	}
-	return n
 }
 
 // An outcome converts the interpreter's value to a JSON-shaped value, within limits.
