@@ -360,6 +360,45 @@ func (a Array) All() iter.Seq[any] {
 	}
 }
 
+// A Reader reads the elements of an array, or the entries of a map, one after the other.
+type Reader struct {
+	next *byte
+	left int
+}
+
+// Reader returns a Reader of all elements.
+func (a Array) Reader() Reader {
+	e := elementsOf(a.at)
+	return Reader{e.first, e.n}
+}
+
+// Reader returns a Reader of all entries, in the order of the keys' bytes.
+func (m Map) Reader() Reader {
+	e := elementsOf(m.at)
+	return Reader{e.first, e.n}
+}
+
+// Next returns the next element of an array, and whether there is one.
+func (r *Reader) Next() (v any, ok bool) {
+	if r.left == 0 {
+		return nil, false
+	}
+	r.left--
+	v, r.next = value(r.next)
+	return v, true
+}
+
+// NextEntry returns the next entry of a map, and whether there is one.
+func (r *Reader) NextEntry() (key string, v any, ok bool) {
+	if r.left == 0 {
+		return "", nil, false
+	}
+	r.left--
+	key, r.next = text(r.next)
+	v, r.next = value(r.next)
+	return key, v, true
+}
+
 // block returns the bytes of the value at p. They must not be changed.
 func block(p *byte) []byte {
 	return unsafe.Slice(p, int(uintptr(unsafe.Pointer(skip(p)))-uintptr(unsafe.Pointer(p))))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"metascript/engine"
+	"metascript/engine/enginetest"
 )
 
 // statusScript reads a few fields of every pod, as most controllers do.
@@ -41,23 +42,28 @@ def sync(parent, children):
     return {"status": {"replicas": len(out)}, "children": out}
 `
 
+// BenchmarkCall calls each script with plain maps, and with the same objects packed.
 func BenchmarkCall(b *testing.B) {
 	scripts := []struct{ name, text string }{
 		{"noop", "def sync(parent, children):\n    return {}"}, {"status", statusScript}, {"full", fullScript},
 	}
 	for _, s := range scripts {
 		for _, n := range []int{1, 100, 1000} {
-			arg := podsRequest(n)
+			plain, packed := podsRequest(n), packObjects(podsRequest(n))
 			inEngine := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: New()}})
-			for name, r := range map[string]engine.Runtime{"bare": New(), "engine": inEngine} {
-				b.Run(fmt.Sprintf("%s/pods=%d/%s", s.name, n, name), func(b *testing.B) {
-					p, err := r.Compile(b.Context(), script(s.text), engine.Limits{})
+			for _, c := range []struct {
+				name string
+				r    engine.Runtime
+				arg  map[string]any
+			}{{"bare", New(), plain}, {"engine", inEngine, plain}, {"packed", New(), packed}} {
+				b.Run(fmt.Sprintf("%s/pods=%d/%s", s.name, n, c.name), func(b *testing.B) {
+					p, err := c.r.Compile(b.Context(), script(s.text), engine.Limits{})
 					if err != nil {
 						b.Fatal(err)
 					}
 					b.ReportAllocs()
 					for b.Loop() {
-						if _, err := p.Call(b.Context(), "sync", arg, engine.Env{}); err != nil {
+						if _, err := p.Call(b.Context(), "sync", c.arg, engine.Env{}); err != nil {
 							b.Fatal(engine.DetailOf(err))
 						}
 					}
@@ -65,6 +71,16 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	}
+}
+
+// packObjects replaces the objects in a request by packed ones.
+func packObjects(arg map[string]any) map[string]any {
+	arg["parent"] = enginetest.Pack(arg["parent"].(map[string]any))
+	pods := arg["children"].(map[string]any)["Pod.v1"].(map[string]any)
+	for name, pod := range pods {
+		pods[name] = enginetest.Pack(pod.(map[string]any))
+	}
+	return arg
 }
 
 func BenchmarkCompile(b *testing.B) {

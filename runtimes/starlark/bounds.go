@@ -84,7 +84,7 @@ func sizeOf(v starlark.Value) int64 {
 // limits. It returns other values as they are.
 func (ev *evaluation) materialize(v starlark.Value, what string) (starlark.Value, error) {
 	switch v.(type) {
-	case *starlark.List, starlark.Tuple, *starlark.Dict, *starlark.Set, dict, slice, starlark.String, starlark.Bytes:
+	case *starlark.List, starlark.Tuple, *starlark.Dict, *starlark.Set, dictView, listView, starlark.String, starlark.Bytes:
 		return v, nil
 	}
 	iterable, ok := v.(starlark.Iterable)
@@ -175,13 +175,19 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 				return err
 			}
 		}
-	case dict:
-		for k, w := range v {
+	case plainDict: // in no order, which costs less
+		for k, w := range v.m {
 			if err := s.pair(starlark.String(k), toValue(w), depth); err != nil {
 				return err
 			}
 		}
-	case *starlark.List, starlark.Tuple, *starlark.Set, slice:
+	case dictView:
+		for e := entriesOf(v.data()); e.next(); {
+			if err := s.pair(starlark.String(e.key), toValue(e.value), depth); err != nil {
+				return err
+			}
+		}
+	case *starlark.List, starlark.Tuple, *starlark.Set, listView:
 		if err := s.all(v.(starlark.Iterable), depth); err != nil {
 			return err
 		}

@@ -226,9 +226,9 @@ func typeOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs
 // typeName returns the name of x's type as scripts know it.
 func typeName(x starlark.Value) string {
 	switch x.(type) {
-	case dict:
+	case dictView:
 		return "dict"
-	case slice:
+	case listView:
 		return "list"
 	}
 	return x.Type()
@@ -269,7 +269,7 @@ func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (
 		return nil, nil, err
 	}
 	if name, ok := key.(starlark.String); ok {
-		if v, ok := b.Receiver().(dict)[string(name)]; ok {
+		if v, ok := b.Receiver().(dictView).data().Get(string(name)); ok {
 			return toValue(v), nil, nil
 		}
 	} else if _, err := key.Hash(); err != nil {
@@ -298,7 +298,7 @@ func dictItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
 		return nil, err
 	}
-	items := b.Receiver().(dict).Items()
+	items := b.Receiver().(dictView).Items()
 	elems := make([]starlark.Value, len(items))
 	for i, item := range items {
 		elems[i] = item
@@ -307,29 +307,29 @@ func dictItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 }
 
 func dictKeys(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return dictList(b, args, kwargs, func(_ dict, key string) starlark.Value { return starlark.String(key) })
+	return dictList(b, args, kwargs, func(key string, _ any) starlark.Value { return starlark.String(key) })
 }
 
 func dictValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return dictList(b, args, kwargs, func(d dict, key string) starlark.Value { return toValue(d[key]) })
+	return dictList(b, args, kwargs, func(_ string, v any) starlark.Value { return toValue(v) })
 }
 
 // dictList returns a list with an element for each key.
-func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, element func(dict, string) starlark.Value) (starlark.Value, error) {
+func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, element func(key string, v any) starlark.Value) (starlark.Value, error) {
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
 		return nil, err
 	}
-	d := b.Receiver().(dict)
-	elems := make([]starlark.Value, 0, len(d))
-	for _, key := range d.sorted() {
-		elems = append(elems, element(d, key))
+	m := b.Receiver().(dictView).data()
+	elems := make([]starlark.Value, 0, m.Len())
+	for e := entriesOf(m); e.next(); {
+		elems = append(elems, element(e.key, e.value))
 	}
 	return starlark.NewList(elems), nil
 }
 
 // listIndex implements l.index(x, start=0, end=len).
 func listIndex(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return listIndexIn(thread, b.Receiver().(slice), b.Name(), args, kwargs)
+	return listIndexIn(thread, b.Receiver().(listView), b.Name(), args, kwargs)
 }
 
 func listIndexIn(thread *starlark.Thread, l starlark.Indexable, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -1,6 +1,11 @@
 package starlark
 
-import "go.starlark.net/starlark"
+import (
+	"go.starlark.net/starlark"
+
+	"metascript/engine"
+	"metascript/engine/packed"
+)
 
 // The interpreter cannot compare a view with a Starlark dict or list, and compares at most ten levels, which is less than some
 // Kubernetes objects have. So this file compares values.
@@ -34,11 +39,11 @@ func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 		return false, err
 	}
 	switch x := x.(type) {
-	case dict:
-		if y, ok := y.(dict); ok {
-			return equalData(map[string]any(x), map[string]any(y), m)
-		}
-		if y, ok := y.(*starlark.Dict); ok {
+	case dictView:
+		switch y := y.(type) {
+		case dictView:
+			return equalMaps(x.data(), y.data(), m)
+		case *starlark.Dict:
 			return equalDicts(y, x, depth, m)
 		}
 		return false, nil
@@ -50,7 +55,7 @@ func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 			return equalDicts(x, y, depth, m)
 		}
 		return false, nil
-	case slice, *starlark.List:
+	case listView, *starlark.List:
 		if isList(y) {
 			return equalElements(x.(starlark.Indexable), y.(starlark.Indexable), depth, m)
 		}
@@ -80,7 +85,7 @@ func chargeSets(m meter, x, y starlark.Value) error {
 // isList reports whether v is a list for scripts: a Starlark list or a view of one.
 func isList(v starlark.Value) bool {
 	switch v.(type) {
-	case slice, *starlark.List:
+	case listView, *starlark.List:
 		return true
 	}
 	return false
@@ -130,37 +135,87 @@ func equalData(x, y any, m meter) (bool, error) {
 	if err := m.charge(1); err != nil {
 		return false, err
 	}
-	switch x := x.(type) {
-	case map[string]any:
-		y, ok := y.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false, nil
-		}
-		for key, v := range x {
-			w, ok := y[key]
-			if !ok {
-				return false, nil
-			}
-			if same, err := equalData(v, w, m); !same {
-				return false, err
-			}
-		}
-		return true, nil
-	case []any:
-		y, ok := y.([]any)
-		if !ok || len(x) != len(y) {
-			return false, nil
-		}
-		for i := range x {
-			if same, err := equalData(x[i], y[i], m); !same {
-				return false, err
-			}
-		}
-		return true, nil
-	case string:
+	if x, ok := x.(string); ok { // most values
 		return x == y, nil
 	}
+	if x, ok := engine.MapOf(x); ok {
+		y, ok := engine.MapOf(y)
+		if !ok {
+			return false, nil
+		}
+		return equalMaps(x, y, m)
+	}
+	if x, ok := engine.ArrayOf(x); ok {
+		y, ok := engine.ArrayOf(y)
+		if !ok {
+			return false, nil
+		}
+		return equalArrays(x, y, m)
+	}
 	return starlark.Equal(toValue(x), toValue(y)) // 1 is 1.0
+}
+
+// equalMaps is equalData for maps, whose pair is charged already.
+func equalMaps(x, y engine.Map, m meter) (bool, error) {
+	if x.Len() != y.Len() {
+		return false, nil
+	}
+	if same, err := samePacked(x, y, m); same || err != nil {
+		return same, err
+	}
+	if x, plain := x.(engine.GoMap); plain {
+		return equalPlain(x, y, m)
+	}
+	if y, plain := y.(engine.GoMap); plain {
+		return equalPlain(y, x, m)
+	}
+	for key, v := range x.All() {
+		w, ok := y.Get(key)
+		if !ok {
+			return false, nil
+		}
+		if same, err := equalData(v, w, m); !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// equalPlain is equalMaps for a map[string]any. It visits the keys in no order, which costs less.
+func equalPlain(x engine.GoMap, y engine.Map, m meter) (bool, error) {
+	for key, v := range x {
+		w, ok := y.Get(key)
+		if !ok {
+			return false, nil
+		}
+		if same, err := equalData(v, w, m); !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// samePacked reports whether two maps are packed and have the same bytes. If not, they may be equal nevertheless.
+func samePacked(x, y engine.Map, m meter) (bool, error) {
+	a, packedX := x.(packed.Map)
+	b, packedY := y.(packed.Map)
+	if !packedX || !packedY || !a.Equal(b) {
+		return false, nil
+	}
+	return true, m.charge(int64(len(a.Bytes())) / bytesPerStep)
+}
+
+// equalArrays is equalData for arrays, whose pair is charged already.
+func equalArrays(x, y engine.Array, m meter) (bool, error) {
+	if x.Len() != y.Len() {
+		return false, nil
+	}
+	for i := range x.Len() {
+		if same, err := equalData(x.Index(i), y.Index(i), m); !same {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // has reports whether one of the elements of a list or tuple equals v.

@@ -1,6 +1,8 @@
 package starlark
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"go.starlark.net/starlark"
@@ -76,7 +78,7 @@ func (ev *evaluation) CheckSize(bytes int64, what string) error { return ev.rese
 
 // data converts v to a JSON-shaped value. Error messages call it what. Each value in it costs one step.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
-	a := converter{engine.NewArgument(what, lib.MaxDepth, ev.limits), ev.charge}
+	a := converter{Walk: engine.NewArgument(what, lib.MaxDepth, ev.limits), spend: ev.charge}
 	return a.convert(v)
 }
 
@@ -106,7 +108,7 @@ func (ev *evaluation) toScript(v any) (starlark.Value, error) {
 // toScriptDict converts a map to a dict with sorted keys, like the dicts of the request.
 func (ev *evaluation) toScriptDict(m map[string]any) (starlark.Value, error) {
 	d := starlark.NewDict(len(m))
-	for _, key := range dict(m).sorted() {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if err := ev.countKey(starlark.String(key)); err != nil {
 			return nil, err
 		}

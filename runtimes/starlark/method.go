@@ -360,7 +360,7 @@ func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error)
 		return nil, err
 	}
 	switch v := v.(type) {
-	case *starlark.Dict, dict, *starlark.Set: // their elements are keys already, and only inserted again
+	case *starlark.Dict, dictView, *starlark.Set: // their elements are keys already, and only inserted again
 		return v, ev.charge(plus(int64(starlark.Len(v)), ev.collisionSteps))
 	case starlark.Iterable:
 		if err := ev.reserve(times(int64(max(starlark.Len(v), 0)), entrySize), "the collection"); err != nil {

@@ -26,7 +26,7 @@ func ordering(op syntax.Token) method {
 func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
 	switch y := args[1].(type) {
-	case *starlark.List, starlark.Tuple, slice:
+	case *starlark.List, starlark.Tuple, listView:
 		found, err := has(y.(starlark.Indexable), args[0], ev)
 		return starlark.Bool(found), err
 	case *starlark.Dict, *starlark.Set:
@@ -152,7 +152,7 @@ func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ 
 func operatorKeys(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		switch args[0].(type) {
-		case *starlark.Set, *starlark.Dict, dict:
+		case *starlark.Set, *starlark.Dict, dictView:
 			if err := evaluationOf(thread).chargeLookups(args[0], args[1]); err != nil {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func (ev *evaluation) chargeLookups(collections ...starlark.Value) error {
 	var n int64
 	for _, c := range collections {
 		switch c.(type) {
-		case *starlark.Dict, *starlark.Set, dict:
+		case *starlark.Dict, *starlark.Set, dictView:
 			n = plus(n, plus(int64(starlark.Len(c)), ev.collisionSteps))
 		}
 	}
@@ -179,7 +179,7 @@ func operatorUpdate(thread *starlark.Thread, _ *starlark.Builtin, args starlark.
 	if err := evaluationOf(thread).chargeLookups(args[0]); err != nil {
 		return nil, err
 	}
-	if d, ok := args[0].(dict); ok {
+	if d, ok := args[0].(dictView); ok {
 		return d.copied(), nil
 	}
 	return args[0], nil

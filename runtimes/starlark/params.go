@@ -24,7 +24,7 @@ func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.E
 	if named == 1 && f.NumParams() == 1 {
 		name, _ := f.Param(0)
 		if host.TakesWhole(name, arg) {
-			return []starlark.Tuple{{starlark.String(name), dict(arg)}}, nil
+			return []starlark.Tuple{{starlark.String(name), plainDict{arg}}}, nil
 		}
 	}
 	var kwargs []starlark.Tuple

@@ -69,11 +69,11 @@ func (w *writer) value(v starlark.Value, depth int) {
 		w.elements("[", v.Elements(), depth, "]")
 	case *starlark.Set:
 		w.elements("set([", v.Elements(), depth, "])")
-	case slice:
+	case listView:
 		w.elements("[", starlark.Elements(v), depth, "]")
 	case *starlark.Dict:
 		w.entries(v.Entries(), depth)
-	case dict:
+	case dictView:
 		w.entries(starlark.Entries(v), depth)
 	case starlark.Iterable:
 		if v.Type() != "range" { // "ab".elems() would show the whole string

@@ -2,18 +2,21 @@ package starlark
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"go.starlark.net/starlark"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 // convertResult converts the value that the function fn returned to a JSON-shaped map, within limits. Parts of the request
-// are returned by reference, and count like other values.
+// that are maps and slices are returned by reference, others are converted; all count like other values.
 func convertResult(v starlark.Value, fn string, l engine.Limits) (map[string]any, *engine.Error) {
 	switch v.(type) {
-	case dict, *starlark.Dict:
+	case dictView, *starlark.Dict:
 		out, err := (&converter{Walk: engine.NewWalk(l)}).convert(v)
 		if err != nil {
 			return nil, err
@@ -34,6 +37,10 @@ func convertResult(v starlark.Value, fn string, l engine.Limits) (map[string]any
 type converter struct {
 	*engine.Walk
 	spend func(steps int64) error // charges steps; nil if steps are not counted
+
+	// What was made of the packed maps and lists so far. An answer is read-only, so that it may contain the same map twice.
+	maps  map[packed.Map]map[string]any
+	lists map[packed.Array][]any
 }
 
 // Count counts a value of n bytes as JSON.
@@ -56,10 +63,14 @@ func (a *converter) convert(v starlark.Value) (any, *engine.Error) {
 		return float64(v), a.float(float64(v))
 	case starlark.String:
 		return string(v), a.Count(len(v) + 2)
-	case dict:
-		return map[string]any(v), a.count(map[string]any(v))
-	case slice:
-		return []any(v), a.count([]any(v))
+	case plainDict:
+		return a.element(map[string]any(v.m))
+	case plainSlice:
+		return a.element([]any(v.a))
+	case dictView:
+		return a.built(v.data())
+	case listView:
+		return a.builtList(v.data())
 	case *starlark.Dict:
 		return a.dict(v)
 	case *starlark.List:
@@ -137,49 +148,152 @@ func (a *converter) list(l starlark.Indexable) (any, *engine.Error) {
 // maxPrealloc is the maximum number of elements for which memory is allocated before the elements are counted.
 const maxPrealloc = 1000
 
-// count counts a part of the request that is returned by reference.
-func (a *converter) count(v any) *engine.Error {
+// part counts a part of the request. It returns the value that takes its place in the answer, or nil if that is the part itself.
+func (a *converter) part(v any) (native any, err *engine.Error) {
 	switch v := v.(type) {
 	case nil:
-		return a.Count(4)
+		return nil, a.Count(4)
 	case string:
-		return a.Count(len(v) + 2)
+		return nil, a.Count(len(v) + 2)
 	case map[string]any:
-		return a.countMap(v)
+		return a.plain(v)
 	case []any:
-		if err := a.Count(2); err != nil {
-			return err
-		}
-		for i, element := range v {
-			if err := a.EnterIndex(i); err != nil {
-				return err
-			}
-			if err := a.count(element); err != nil {
-				return err
-			}
-			a.Leave()
-		}
-		return nil
+		return a.plainList(v)
+	case engine.Map:
+		return a.built(v)
+	case engine.Array:
+		return a.builtList(v)
 	}
-	return a.Count(numberSize)
+	return nil, a.Count(numberSize)
 }
 
-// countMap visits the keys in the random order of the map, so the path in the error of a limit may differ from call to call.
-// Sorting the keys would cost more than everything else here.
-func (a *converter) countMap(m map[string]any) *engine.Error {
+// plain is part for a map. It visits the keys in the random order of the map, so the path in the error of a limit may differ from call
+// to call. Sorting the keys would cost more than everything else here.
+func (a *converter) plain(m map[string]any) (native any, err *engine.Error) {
 	if err := a.Count(2); err != nil {
-		return err
+		return nil, err
 	}
+	var out map[string]any
 	for key, v := range m {
 		if err := a.EnterKey(key); err != nil {
-			return err
+			return nil, err
 		}
-		if err := a.count(v); err != nil {
-			return err
+		w, err := a.part(v)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			if out == nil {
+				out = maps.Clone(m)
+			}
+			out[key] = w
 		}
 		a.Leave()
 	}
-	return nil
+	if out == nil {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// plainList is part for a slice.
+func (a *converter) plainList(l []any) (native any, err *engine.Error) {
+	if err := a.Count(2); err != nil {
+		return nil, err
+	}
+	var out []any
+	for i, v := range l {
+		if err := a.EnterIndex(i); err != nil {
+			return nil, err
+		}
+		w, err := a.part(v)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			if out == nil {
+				out = slices.Clone(l)
+			}
+			out[i] = w
+		}
+		a.Leave()
+	}
+	if out == nil {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// built makes a map of one that is none in Go. It makes one map of a packed one that is in the answer many times, such as the template
+// of many children.
+func (a *converter) built(m engine.Map) (any, *engine.Error) {
+	object, isPacked := m.(packed.Map)
+	if known, ok := a.maps[object]; ok && isPacked {
+		_, err := a.plain(known)
+		return known, err
+	}
+	if err := a.Count(2); err != nil {
+		return nil, err
+	}
+	out := make(map[string]any, min(m.Len(), maxPrealloc))
+	for e := entriesOf(m); e.next(); {
+		if err := a.EnterKey(e.key); err != nil {
+			return nil, err
+		}
+		w, err := a.element(e.value)
+		if err != nil {
+			return nil, err
+		}
+		out[e.key] = w
+		a.Leave()
+	}
+	if isPacked {
+		if a.maps == nil {
+			a.maps = map[packed.Map]map[string]any{}
+		}
+		a.maps[object] = out
+	}
+	return out, nil
+}
+
+// builtList makes a slice of an array that is none in Go.
+func (a *converter) builtList(l engine.Array) (any, *engine.Error) {
+	array, isPacked := l.(packed.Array)
+	if known, ok := a.lists[array]; ok && isPacked {
+		_, err := a.plainList(known)
+		return known, err
+	}
+	if err := a.Count(2); err != nil {
+		return nil, err
+	}
+	out := make([]any, 0, min(l.Len(), maxPrealloc))
+	for i := range l.Len() {
+		if err := a.EnterIndex(i); err != nil {
+			return nil, err
+		}
+		w, err := a.element(l.Index(i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+		a.Leave()
+	}
+	if isPacked {
+		if a.lists == nil {
+			a.lists = map[packed.Array][]any{}
+		}
+		a.lists[array] = out
+	}
+	return out, nil
+}
+
+// element is part for an element of a map or list that is made: it always returns the value.
+func (a *converter) element(v any) (any, *engine.Error) {
+	w, err := a.part(v)
+	if w == nil {
+		w = v
+	}
+	return w, err
 }
 
 // notJSON returns the error for a value that JSON does not have.
@@ -187,10 +301,10 @@ func (a *converter) notJSON(v starlark.Value) *engine.Error {
 	err := a.Errorf("is %s, which JSON does not have", article(typeName(v)))
 	switch v := v.(type) {
 	case *starlark.Builtin:
-		if d, ok := v.Receiver().(dict); ok {
+		if d, ok := v.Receiver().(dictView); ok {
 			err = a.Errorf("is the method %s of a dict", v.Name())
 			err.Hint = fmt.Sprintf("call it, or write x[%q] for the field of that name", v.Name())
-			if _, ok := d[v.Name()]; !ok {
+			if _, ok := d.data().Get(v.Name()); !ok {
 				err.Hint = fmt.Sprintf("call it: %s()", v.Name())
 			}
 		}
