@@ -162,28 +162,30 @@ func (e elements) at(i int) *byte {
 	return after(e.first, int(binary.LittleEndian.Uint32(unsafe.Slice(after(e.table, 4*i), 4))))
 }
 
-// value returns the value at p, and the address after it.
-func value(p *byte) (any, *byte) {
-	switch start := p; *p {
-	case tagFalse:
-		return false, after(p, 1)
-	case tagTrue:
-		return true, after(p, 1)
-	case tagInt:
-		return integer(after(p, 1)), skip(p)
-	case tagFloat:
-		bits := binary.LittleEndian.Uint64(unsafe.Slice(after(p, 1), 8))
-		return math.Float64frombits(bits), after(p, 9)
+// read returns the value at p.
+func read(p *byte) any {
+	switch *p {
 	case tagString:
-		s, p := text(after(p, 1))
-		return s, p
-	case tagArray:
-		return Array{start}, skip(p)
+		s, _ := text(after(p, 1))
+		return s
 	case tagMap:
-		return Map{start}, skip(p)
+		return Map{p}
+	case tagArray:
+		return Array{p}
+	case tagFalse:
+		return false
+	case tagTrue:
+		return true
+	case tagInt:
+		return integer(after(p, 1))
+	case tagFloat:
+		return math.Float64frombits(binary.LittleEndian.Uint64(unsafe.Slice(after(p, 1), 8)))
 	}
-	return nil, after(p, 1)
+	return nil
 }
+
+// value returns the value at p, and the address after it.
+func value(p *byte) (any, *byte) { return read(p), skip(p) }
 
 // integer returns the zigzag varint at p.
 func integer(p *byte) int64 {
@@ -214,15 +216,7 @@ func length(at *byte) int {
 func (m Map) find(key string) *byte {
 	e := elementsOf(m.at)
 	if e.table == nil {
-		p := e.first
-		for range e.n {
-			k, v := text(p)
-			if k == key {
-				return v
-			}
-			p = skip(v)
-		}
-		return nil
+		return e.search(key)
 	}
 	for low, high := 0, e.n; low < high; {
 		middle := int(uint(low+high) / 2)
@@ -239,14 +233,27 @@ func (m Map) find(key string) *byte {
 	return nil
 }
 
+// search is find for a map without a table. Most keys that it passes have another length, so that it need not read them.
+func (e elements) search(key string) *byte {
+	p := e.first
+	for range e.n {
+		n, start := uvarint(p)
+		p = after(start, n)
+		if n == len(key) && unsafe.String(start, n) == key {
+			return p
+		}
+		p = skip(p)
+	}
+	return nil
+}
+
 // Get returns the value of a key: nil, a bool, an int64, a float64, a string, an [Array] or a Map.
 func (m Map) Get(key string) (v any, found bool) {
 	p := m.find(key)
 	if p == nil {
 		return nil, false
 	}
-	v, _ = value(p)
-	return v, true
+	return read(p), true
 }
 
 // Has reports whether there is a key.
@@ -295,8 +302,7 @@ func (m Map) At(keys ...string) (any, bool) {
 	if p == nil {
 		return nil, false
 	}
-	v, _ := value(p)
-	return v, true
+	return read(p), true
 }
 
 // All returns the keys and their values, in the order of the keys' bytes.
@@ -342,8 +348,7 @@ func (a Array) Index(i int) any {
 			p = skip(p)
 		}
 	}
-	v, _ := value(p)
-	return v
+	return read(p)
 }
 
 // All returns the elements.

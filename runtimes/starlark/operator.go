@@ -254,7 +254,7 @@ func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 // hashable returns its argument after checking it as a key.
 func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if s, ok := args[0].(starlark.String); ok && len(s) > maxUnseeded && len(s) <= smallSize {
-		return s, nil
+		return args[0], nil
 	}
 	return args[0], evaluationOf(thread).key(args[0])
 }
