@@ -84,7 +84,7 @@ func problems(t *testing.T, text string, f fake) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.scripts[engine.JavaScript].run(t.Context(), f)
+	r := c.scripts[engine.JavaScript].run(t.Context(), f, decodeObject)
 	return strings.Join(r.problems, "\n")
 }
 

@@ -7,6 +7,8 @@
 //		enginetest.Run(t, engine.Starlark, starlark.New())
 //	}
 //
+// [RunPacked] runs the same cases with an argument that has Maps and Arrays in place of maps and slices; see [engine.Map].
+//
 // # Cases
 //
 // Each file testdata/*.txtar tests one behavior in three languages. Its comment says what is tested. Its files are the scripts,

@@ -28,6 +28,17 @@ func testdata() fs.FS {
 // that may still run after the test.
 func Run(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak.Option) {
 	t.Helper()
+	runCases(t, language, runtime, decodeObject, ignore)
+}
+
+// RunPacked is Run with arguments whose fields are packed objects and arrays. The expectations are the same.
+func RunPacked(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak.Option) {
+	t.Helper()
+	runCases(t, language, runtime, packFields, ignore)
+}
+
+func runCases(t *testing.T, language string, runtime engine.Runtime, decode decoder, ignore []goleak.Option) {
+	t.Helper()
 	cases, err := loadCases(testdata())
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +48,7 @@ func Run(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak
 	for _, c := range cases {
 		if s := c.scripts[language]; s != nil {
 			t.Run(c.name, func(t *testing.T) {
-				test(t, e, c, s)
+				test(t, e, c, s, decode)
 				if n := len(e.Runaways()); n > 0 {
 					t.Errorf("%d evaluations still run after their timeout", n)
 				}
@@ -48,13 +59,13 @@ func Run(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak
 }
 
 // test tests one script, and reports its problems.
-func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script) {
+func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script, decode decoder) {
 	t.Log(c.about)
 	var r report
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r = s.run(t.Context(), runtime)
+		r = s.run(t.Context(), runtime, decode)
 	}()
 	timeout := time.NewTimer(maxDuration(s.limits))
 	defer timeout.Stop()

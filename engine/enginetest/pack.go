@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,15 @@ func Pack(m map[string]any) packed.Map {
 		panic(err)
 	}
 	return object
+}
+
+// packFields is a decoder for arguments whose fields are packed.
+func packFields(text string) (map[string]any, error) {
+	object, err := packed.Parse([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return maps.Collect(object.All()), nil
 }
 
 // exact returns a copy of v that JSON does not change: a float64 that is a whole number is written with a fraction.

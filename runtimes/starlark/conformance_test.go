@@ -12,3 +12,5 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) { enginetest.Run(t, engine.Starlark, New()) }
+
+func TestConformancePacked(t *testing.T) { enginetest.RunPacked(t, engine.Starlark, New()) }
