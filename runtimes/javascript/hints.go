@@ -3,7 +3,6 @@ package javascript
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -231,7 +230,7 @@ func (r *run) missedVariable(f *failure, variable string) string {
 
 // undefined returns a hint for a key that m does not have. The script reads it from variable, if that is not empty.
 func (m *mapView) undefined(key, variable string) string {
-	path, keys := m.String(), slices.Sorted(maps.Keys(m.base))
+	path, keys := m.String(), keysOfMap(m.base)
 	field := naming.Field(path, key) + " is undefined: "
 	switch nearest := host.Nearest(key, keys); {
 	case m.up != nil && nearest != "":

@@ -144,6 +144,7 @@ func learn(vm *goja.Runtime) {
 			panic("a " + made + " is not as it was")
 		}
 	}
+	learnDynamic(vm)
 	if _, l, ok := insideOf(instance(vm, "RegExp")); !ok || !l.matches {
 		panic("a RegExp is not as it was")
 	}

@@ -202,6 +202,7 @@ type run struct {
 
 	compiling    bool                // the run is one of Compile
 	missedFields map[string]*mapView // the other fields of the request that the script has read and that do not exist, by key
+	viewState
 	guardState
 }
 

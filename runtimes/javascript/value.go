@@ -281,21 +281,28 @@ func (a *converter) list(n int64, element func(int) (any, *engine.Error)) (any, 
 // mapView returns the map of the request itself if the script did not change it.
 func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 	if !m.dirty {
-		return m.base, a.countShared(m.base)
+		return a.shared(m.base)
 	}
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
-	out := make(map[string]any, len(m.base))
+	out := make(map[string]any, m.base.Len())
 	for _, key := range m.Keys() {
-		v, stored := m.vals[key]
+		v, stored, _ := m.held(key)
 		if stored && isUndefined(v) {
 			continue
 		}
 		if err := a.EnterKey(key); err != nil {
 			return nil, err
 		}
-		x, err := a.convertOr(v, m.base[key])
+		var x any
+		var err *engine.Error
+		if stored {
+			x, err = a.value(v)
+		} else {
+			x, _ = m.base.Get(key)
+			x, err = a.shared(x)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -307,50 +314,74 @@ func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 
 func (a *converter) listView(l *listView) (any, *engine.Error) {
 	if !l.dirty {
-		return l.base, a.countShared(l.base)
+		return a.shared(l.base)
 	}
 	return a.list(int64(l.n), func(i int) (any, *engine.Error) {
-		if l.vals[i] != nil {
-			return a.value(l.vals[i])
+		if v, _ := l.held(i); v != nil {
+			return a.value(v)
 		}
-		return a.convertOr(nil, l.base[i])
+		return a.shared(l.base.Index(i))
 	})
 }
 
-// convertOr converts the script's value v, or returns the Go value x if v is nil.
-func (a *converter) convertOr(v goja.Value, x any) (any, *engine.Error) {
-	if v != nil {
-		return a.value(v)
+// shared counts a Go value of the request, and returns it as maps and slices: by reference if it has only those.
+func (a *converter) shared(x any) (any, *engine.Error) {
+	if err := a.countShared(x); err != nil {
+		return nil, err
 	}
-	return x, a.countShared(x)
+	return engine.Native(x), nil
 }
 
-// countShared counts a Go value of the request that is returned by reference.
+// countShared counts a Go value of the request.
 func (a *converter) countShared(x any) *engine.Error {
-	size := 8
 	switch x := x.(type) {
 	case string:
-		size = len(x) + 2
+		return a.Count(len(x) + 2)
+	case nil, bool, int64, float64:
+		return a.Count(8)
+	case engine.GoMap:
+		return a.countShared(map[string]any(x))
 	case map[string]any:
 		for key, field := range x {
-			if err := a.EnterKey(key); err != nil {
+			if err := a.countField(key, field); err != nil {
 				return err
 			}
-			if err := a.countShared(field); err != nil {
-				return err
-			}
-			a.Leave()
 		}
-	case []any:
-		for i, element := range x {
-			if err := a.EnterIndex(i); err != nil {
+	case engine.Map:
+		for key, field := range x.All() {
+			if err := a.countField(key, field); err != nil {
 				return err
 			}
-			if err := a.countShared(element); err != nil {
-				return err
-			}
-			a.Leave()
 		}
+	default:
+		return a.countElements(x)
 	}
-	return a.Count(size)
+	return a.Count(8)
+}
+
+// countField counts a field of a map.
+func (a *converter) countField(key string, x any) *engine.Error {
+	err := a.EnterKey(key)
+	if err == nil {
+		err = a.countShared(x)
+	}
+	if err == nil {
+		a.Leave()
+	}
+	return err
+}
+
+// countElements counts a list.
+func (a *converter) countElements(x any) *engine.Error {
+	list, _ := engine.ArrayOf(x)
+	for i := range list.Len() {
+		if err := a.EnterIndex(i); err != nil {
+			return err
+		}
+		if err := a.countShared(list.Index(i)); err != nil {
+			return err
+		}
+		a.Leave()
+	}
+	return a.Count(8)
 }

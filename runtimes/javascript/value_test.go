@@ -87,6 +87,10 @@ func TestInvalidResults(t *testing.T) {
 }
 
 func TestResultLimits(t *testing.T) {
+	inForms(t, `{"text": "0123456789", "a": {"b": {"c": 1}}, "more": {"text": "0123456789"}}`, testResultLimits)
+}
+
+func testResultLimits(t *testing.T, request func() map[string]any) {
 	for body, l := range map[string]engine.Limits{
 		`return {a: {b: {c: 1}}}`:  {Depth: 2},
 		`return r`:                 {Depth: 2},
@@ -94,8 +98,12 @@ func TestResultLimits(t *testing.T) {
 		`return {r}`:               {Nodes: 4},
 		`return {a: "0123456789"}`: {Output: 10},
 		`return {t: r.text}`:       {Output: 10},
+		`return {t: r.more}`:       {Output: 10},
+		`return r.more`:            {Output: 10},
+		`return r.a`:               {Nodes: 2},
+		`r.a.d = 1; return r`:      {Nodes: 4},
 	} {
-		_, err := call(t, `function sync(r) { `+body+` }`, object(t, `{"text": "0123456789", "a": {"b": {"c": 1}}}`), l)
+		_, err := call(t, `function sync(r) { `+body+` }`, request(), l)
 		wantError(t, body, err, engine.KindOutput)
 	}
 }

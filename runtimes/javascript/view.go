@@ -18,20 +18,43 @@ const maxSafe = 1<<53 - 1
 
 // value returns the JavaScript value of a Go value in the request. at is its place in the request.
 func (r *run) value(x any, at place) goja.Value {
+	if view := r.view(x, at); view != nil {
+		return &view.object
+	}
+	return r.scalar(x, at)
+}
+
+// view returns the view of a Go value in the request; nil if it is neither a map nor a list.
+func (r *run) view(x any, at place) *node {
+	switch x := x.(type) {
+	case nil, bool, string, float64, int64:
+		return nil
+	case map[string]any:
+		return r.mapView(engine.GoMap(x), at)
+	case []any:
+		return r.listView(engine.GoSlice(x), at)
+	case engine.Map:
+		return r.mapView(x, at)
+	case engine.Array:
+		return r.listView(x, at)
+	}
+	return nil
+}
+
+// scalar is value for what is neither a map nor a list.
+func (r *run) scalar(x any, at place) goja.Value {
 	switch x := x.(type) {
 	case nil:
 		return goja.Null()
-	case bool, string, float64:
+	case string:
+		return r.string(x)
+	case bool, float64:
 		return r.vm.ToValue(x)
 	case int64:
 		if x > maxSafe || x < -maxSafe {
 			return r.wideInt(x, at)
 		}
 		return r.vm.ToValue(x)
-	case map[string]any:
-		return r.vm.NewDynamicObject(&mapView{node: node{r: r, place: at}, base: x})
-	case []any:
-		return r.vm.NewDynamicArray(&listView{node: node{r: r, place: at}, base: x, n: len(x)})
 	}
 	panic(fmt.Sprintf("a %T in the request is not JSON-shaped", x))
 }
@@ -54,11 +77,17 @@ func (p place) String() string {
 	return naming.Field(p.up.String(), p.key)
 }
 
-// A node has the fields that both kinds of views have.
+// maxListed is how many views in a view are in the list of its node. A search in a longer list would take longer than in a map.
+const maxListed = 8
+
+// A node has the fields that both kinds of views have. Most views are read once, and few views in each of them. So a view with all
+// that belongs to it is one block of memory, and those in it are a list until they are many.
 type node struct {
+	object goja.Object // the object of the view
 	place
-	r     *run
-	dirty bool // the script changed the view or a view in it, so it may differ from its base
+	r           *run
+	first, next *node // the list of the views in it that were read, until it has vals; and the next in the list that has this node
+	dirty       bool  // the script changed the view or a view in it, so it may differ from its base
 }
 
 // markDirty marks n and all views that contain it as changed. Invariant: if a node is dirty, all nodes above it are dirty.
@@ -71,31 +100,63 @@ func (n *node) markDirty() {
 // Views behave like objects and arrays, with these exceptions: they cannot be frozen, they have no symbols, accessors or
 // non-enumerable properties, and list views have no holes and no properties except their elements.
 
-// A mapView is an object that shows a Go map. It never writes to the map: it stores what the script sets. Its keys are sorted; keys
+// A mapView is an object that shows a map. It never changes the map: it stores what the script sets. Its keys are sorted; keys
 // that the script adds follow in the order of addition. To read the same key twice returns the same object.
 type mapView struct {
 	node
-	base map[string]any
-	vals map[string]goja.Value // views that were read and values that were set; nil for a deleted key
-	keys []string              // in order; nil until needed. May contain deleted keys if hole is set
-	hole bool
+	inner dynamic[goja.DynamicObject]
+	base  engine.Map
+	vals  map[string]goja.Value // views that were read and values that were set, nil for a deleted key; nil until there are many, or the script sets one
+	keys  []string              // in order; nil until needed. May contain deleted keys if hole is set
+	hole  bool
+}
+
+// mapView returns a view of a map.
+func (r *run) mapView(base engine.Map, at place) *node {
+	m := r.mapViews.next()
+	m.place, m.r, m.base = at, r, base
+	become(&m.object, &m.inner, r.sampleObject(), goja.DynamicObject(m))
+	return &m.node
+}
+
+// held returns the view that was read or the value that was set for a key, and otherwise whether the key is in base, as far as it is
+// known, and how many views are in the list.
+func (m *mapView) held(key string) (v goja.Value, ok bool, listed int) {
+	if m.vals != nil {
+		v, ok = m.vals[key]
+		return v, ok, maxListed
+	}
+	for view := m.first; view != nil; view = view.next {
+		if view.key == key {
+			return &view.object, true, 0
+		}
+		listed++
+	}
+	return nil, false, listed
 }
 
 // Get implements [goja.DynamicObject].
 func (m *mapView) Get(key string) goja.Value {
-	if v, ok := m.vals[key]; ok {
+	v, ok, listed := m.held(key)
+	if ok {
 		return v
 	}
-	x, ok := m.base[key]
+	x, ok := m.base.Get(key)
 	if !ok {
 		m.r.miss(m, key)
 		return nil
 	}
-	v := m.r.value(x, place{&m.node, key, -1})
-	if o, ok := v.(*goja.Object); ok {
-		m.store(key, o)
+	at := place{&m.node, key, -1}
+	view := m.r.view(x, at)
+	switch {
+	case view == nil:
+		return m.r.scalar(x, at)
+	case listed < maxListed:
+		view.next, m.first = m.first, view
+	default:
+		m.store(key, &view.object)
 	}
-	return v
+	return &view.object
 }
 
 // isGroups reports whether m is a field of the request that has groups of objects.
@@ -108,7 +169,7 @@ func (r *run) missedGroup() string {
 	if r.missed == nil {
 		return ""
 	}
-	nearest := host.Nearest(r.missedKey, slices.Sorted(maps.Keys(r.missed.base)))
+	nearest := host.Nearest(r.missedKey, keysOfMap(r.missed.base))
 	if nearest == "" {
 		return ""
 	}
@@ -118,10 +179,10 @@ func (r *run) missedGroup() string {
 
 // Has implements [goja.DynamicObject].
 func (m *mapView) Has(key string) bool {
-	if v, ok := m.vals[key]; ok {
+	if v, ok, _ := m.held(key); ok {
 		return v != nil
 	}
-	_, ok := m.base[key]
+	_, ok := m.base.Get(key)
 	return ok
 }
 
@@ -150,7 +211,7 @@ func (m *mapView) Delete(key string) bool {
 func (m *mapView) Keys() []string {
 	switch {
 	case m.keys == nil:
-		m.keys = slices.Sorted(maps.Keys(m.base))
+		m.keys = keysOfMap(m.base)
 	case m.hole:
 		existing := make([]string, 0, len(m.keys))
 		for _, key := range m.keys {
@@ -163,40 +224,90 @@ func (m *mapView) Keys() []string {
 	return m.keys
 }
 
+// keysOfMap returns the sorted keys of a map.
+func keysOfMap(m engine.Map) []string {
+	switch m := m.(type) {
+	case engine.GoMap:
+		return slices.Sorted(maps.Keys(m))
+	case interface{ Keys() []string }: // without the values
+		return m.Keys()
+	}
+	keys := make([]string, 0, m.Len())
+	for key := range m.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// store stores a view or a value in vals. If the script has listed the keys, it may well read all of them.
 func (m *mapView) store(key string, v goja.Value) {
 	if m.vals == nil {
-		m.vals = map[string]goja.Value{}
+		m.vals = make(map[string]goja.Value, len(m.keys))
+		for view := m.first; view != nil; view = view.next {
+			m.vals[view.key] = &view.object
+		}
 	}
 	m.vals[key] = v
 }
 
-// A listView is an array that shows a Go slice. It never writes to the slice.
+// A listView is an array that shows a list. It never changes the list.
 type listView struct {
 	node
-	base []any
-	vals []goja.Value // views that were read and values that were set; nil for an element of base. Has n elements, or is nil until needed
-	n    int          // the length of the array
+	inner dynamic[goja.DynamicArray]
+	base  engine.Array
+	vals  []goja.Value // views that were read and values that were set; nil for an element of base. Has n elements, or is nil until needed
+	n     int          // the length of the array
 }
 
 // maxGap is by how many elements at once a script may make a list view longer. Arrays can be sparse, list views cannot.
 const maxGap = 1 << 16
 
+// listView returns a view of a list.
+func (r *run) listView(base engine.Array, at place) *node {
+	l := r.listViews.next()
+	l.place, l.r, l.base, l.n = at, r, base, base.Len()
+	become(&l.object, &l.inner, r.sampleArray(), goja.DynamicArray(l))
+	return &l.node
+}
+
 // Len implements [goja.DynamicArray].
 func (l *listView) Len() int { return l.n }
+
+// held returns the view that was read or the value that was set for an element, which exists, or else nil and how many views are in
+// the list.
+func (l *listView) held(i int) (v goja.Value, listed int) {
+	if l.vals != nil {
+		return l.vals[i], maxListed
+	}
+	for view := l.first; view != nil; view = view.next {
+		if view.index == i {
+			return &view.object, 0
+		}
+		listed++
+	}
+	return nil, listed
+}
 
 // Get implements [goja.DynamicArray].
 func (l *listView) Get(i int) goja.Value {
 	if i < 0 || i >= l.n {
 		return nil
 	}
-	if l.vals != nil && l.vals[i] != nil {
-		return l.vals[i]
+	v, listed := l.held(i)
+	if v != nil {
+		return v
 	}
-	v := l.r.value(l.base[i], place{&l.node, "", i})
-	if o, ok := v.(*goja.Object); ok {
-		l.ensureVals()[i] = o
+	x, at := l.base.Index(i), place{&l.node, "", i}
+	view := l.r.view(x, at)
+	switch {
+	case view == nil:
+		return l.r.scalar(x, at)
+	case listed < maxListed:
+		view.next, l.first = l.first, view
+	default:
+		l.ensureVals()[i] = &view.object
 	}
-	return v
+	return &view.object
 }
 
 // Set implements [goja.DynamicArray].
@@ -230,6 +341,9 @@ func (l *listView) SetLen(n int) bool {
 func (l *listView) ensureVals() []goja.Value {
 	if l.vals == nil {
 		l.vals = make([]goja.Value, l.n)
+		for view := l.first; view != nil; view = view.next {
+			l.vals[view.index] = &view.object
+		}
 	}
 	return l.vals
 }

@@ -2,12 +2,15 @@ package javascript
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 // viewBodies has bodies of functions of an object o and an array a. They must return the same for views of a request as for values that
@@ -63,8 +66,52 @@ var viewBodies = []string{
 const viewed = `{"o": {"b": {"c": 1, "d": null}, "a": 1, "s": "text", "u": "grüße 👋", "list": [1, 2, 3], "nested": [[1, [2]], [3]], "t": true, "f": 1.5},
 	"a": [3, 2, "one", {"x": 1}, null]}`
 
+// forms are the forms in which a request may have its values.
+var forms = map[string]func(testing.TB, map[string]any) map[string]any{
+	"maps": func(_ testing.TB, request map[string]any) map[string]any { return request },
+	"packed": func(t testing.TB, request map[string]any) map[string]any {
+		return maps.Collect(pack(t, request).All())
+	},
+	"packed within maps": func(t testing.TB, request map[string]any) map[string]any {
+		fields := map[string]any{}
+		for key, field := range pack(t, request).All() {
+			switch whole := field.(type) {
+			case packed.Map:
+				field = maps.Collect(whole.All())
+			case packed.Array:
+				field = slices.Collect(whole.All())
+			}
+			fields[key] = field
+		}
+		return fields
+	},
+}
+
+// pack returns a packed copy of a map.
+func pack(t testing.TB, m map[string]any) packed.Map {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := packed.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// inForms runs a test with a request in each form.
+func inForms(t *testing.T, request string, test func(t *testing.T, request func() map[string]any)) {
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) { test(t, func() map[string]any { return form(t, object(t, request)) }) })
+	}
+}
+
 // TestViewsLikePlainValues runs each body on the request and on plain values.
-func TestViewsLikePlainValues(t *testing.T) {
+func TestViewsLikePlainValues(t *testing.T) { inForms(t, viewed, testViewsLikePlainValues) }
+
+func testViewsLikePlainValues(t *testing.T, request func() map[string]any) {
 	for _, body := range viewBodies {
 		script := `
 			const body = (o, a) => { ` + body + ` }
@@ -77,7 +124,7 @@ func TestViewsLikePlainValues(t *testing.T) {
 				const text = v => JSON.stringify(v, (k, x) => x === undefined ? "undefined" : x) ?? "undefined"
 				return {view: text(outcome(o, a)), plain: text(outcome(po, pa))}
 			}`
-		got := mustCall(t, script, viewed)
+		got := mustCallWith(t, script, request())
 		if diff := cmp.Diff(got["plain"], got["view"]); diff != "" {
 			t.Errorf("%s\n(-plain +view):\n%s", body, diff)
 		}
@@ -85,7 +132,9 @@ func TestViewsLikePlainValues(t *testing.T) {
 }
 
 // TestViewsReturned runs each body on the request and returns the request, which must be equal to its JSON.
-func TestViewsReturned(t *testing.T) {
+func TestViewsReturned(t *testing.T) { inForms(t, viewed, testViewsReturned) }
+
+func testViewsReturned(t *testing.T, make func() map[string]any) {
 	for _, body := range viewBodies {
 		script := `
 			const body = (o, a) => { ` + body + ` }
@@ -96,7 +145,7 @@ func TestViewsReturned(t *testing.T) {
 				const text = JSON.stringify({is: tidy(is), o, a})
 				return {text, is: tidy(is), o, a}
 			}`
-		request := object(t, viewed)
+		request := make()
 		got, err := call(t, script, request, engine.Limits{})
 		if err != nil {
 			if !strings.Contains(err.Error(), "undefined, which JSON") && !strings.Contains(err.Error(), "undefined") {
@@ -109,7 +158,7 @@ func TestViewsReturned(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s\n(-JSON +returned):\n%s", body, diff)
 		}
-		if diff := cmp.Diff(object(t, viewed), request); diff != "" {
+		if diff := cmp.Diff(object(t, viewed), engine.Native(request)); diff != "" {
 			t.Errorf("%s: the request was changed:\n%s", body, diff)
 		}
 	}
@@ -140,7 +189,10 @@ func TestUnchangedPartsAreReturnedByReference(t *testing.T) {
 
 // TestWideIntegers checks integers beyond 2^53 that are returned alone, and not in a list or map of the request.
 func TestWideIntegers(t *testing.T) {
-	const request = `{"a": {"n": 9007199254740993, "same": 9007199254740993, "other": 9007199254740995, "safe": 9007199254740991, "list": [9007199254740993], "far": [9223372036854775807]}}`
+	inForms(t, `{"a": {"n": 9007199254740993, "same": 9007199254740993, "other": 9007199254740995, "safe": 9007199254740991, "list": [9007199254740993], "far": [9223372036854775807]}}`, testWideIntegers)
+}
+
+func testWideIntegers(t *testing.T, request func() map[string]any) {
 	for body, want := range map[string]string{
 		`return {n: a.n}`:                                `{"n": 9007199254740993}`,
 		`return {...a, far: 1}`:                          `{"n": 9007199254740993, "same": 9007199254740993, "other": 9007199254740995, "safe": 9007199254740991, "list": [9007199254740993], "far": 1}`,
@@ -151,7 +203,7 @@ func TestWideIntegers(t *testing.T) {
 		`return {safe: a.safe - 1}`: `{"safe": 9007199254740990}`,
 		`return {set: a.n ? 1 : 0}`: `{"set": 1}`,
 	} {
-		got := mustCall(t, `function sync({a}) { `+body+` }`, request)
+		got := mustCallWith(t, `function sync({a}) { `+body+` }`, request())
 		if diff := cmp.Diff(object(t, want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
@@ -160,7 +212,7 @@ func TestWideIntegers(t *testing.T) {
 		`a.n + 1`, `a.n * 1`, `+a.n`, `a.n > 5`, `a.n - a.other`, `"x" + a.n`, `Math.max(a.n)`, `Number(a.n)`, `a.n == 1`,
 		`JSON.stringify({n: a.n})`, `parseInt(a.n) && a.n << 1`, `isNaN(a.n)`, `[a.n, a.n].sort((x, y) => x - y)`, `a.n++`,
 	} {
-		_, err := call(t, "function sync({a}) {\n  return {x: "+expression+"}\n}", object(t, request), engine.Limits{})
+		_, err := call(t, "function sync({a}) {\n  return {x: "+expression+"}\n}", request(), engine.Limits{})
 		e := wantError(t, expression, err, engine.KindRuntime)
 		if e != nil && (e.Pos.Line != 2 || !strings.Contains(e.Msg, "a.n 9007199254740993")) {
 			t.Errorf("%s: %v", expression, e)
@@ -186,7 +238,12 @@ func object(t testing.TB, text string) map[string]any {
 
 func mustCall(t testing.TB, script, request string) map[string]any {
 	t.Helper()
-	got, err := call(t, script, object(t, request), engine.Limits{})
+	return mustCallWith(t, script, object(t, request))
+}
+
+func mustCallWith(t testing.TB, script string, request map[string]any) map[string]any {
+	t.Helper()
+	got, err := call(t, script, request, engine.Limits{})
 	if err != nil {
 		t.Fatalf("%s\n%s", script, engine.DetailOf(err))
 	}

@@ -1,0 +1,123 @@
+package javascript
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/dop251/goja"
+)
+
+// This file makes the objects and the texts of views with fewer allocations than goja. A call that reads some fields of many objects
+// spends most of its time on them: for each view, goja would allocate an object and another struct in addition to the view. Like
+// hook.go, this depends on the layout of unexported structs, which is verified before the first script is compiled.
+
+// A dynamic has the layout of goja's struct for a dynamic object or array, whose interface D is.
+type dynamic[D any] struct {
+	val, prototype *goja.Object
+	d              D
+}
+
+// viewState is what a run needs to make views.
+type viewState struct {
+	object, array *goja.Object // samples, nil until needed
+	mapViews      slab[mapView]
+	listViews     slab[listView]
+}
+
+// sampleObject returns an object that goja has made, as a template of those of views.
+func (r *run) sampleObject() *goja.Object {
+	if r.object == nil {
+		r.object = r.vm.NewDynamicObject(nil)
+	}
+	return r.object
+}
+
+// sampleArray is sampleObject for arrays.
+func (r *run) sampleArray() *goja.Object {
+	if r.array == nil {
+		r.array = r.vm.NewDynamicArray(nil)
+	}
+	return r.array
+}
+
+// become makes o a dynamic object like sample, which has inner in place of the struct of sample, and the content d.
+func become[D any](o *goja.Object, inner *dynamic[D], sample *goja.Object, d D) {
+	*o = *sample
+	data := (*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(o), selfOffset+unsafe.Sizeof(uintptr(0))))
+	*inner = dynamic[D]{o, (*dynamic[D])(*data).prototype, d}
+	*data = unsafe.Pointer(inner)
+}
+
+// A slab allocates values together: first few, since most calls need few.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+// maxSlab is how many values a slab allocates at once.
+const maxSlab = 16
+
+// next returns a new value.
+func (s *slab[T]) next() *T {
+	if len(s.free) == 0 {
+		s.size = min(2*s.size+1, maxSlab)
+		s.free = make([]T, s.size)
+	}
+	v := &s.free[0]
+	s.free = s.free[1:]
+	return v
+}
+
+// ascii is a text of goja that has only ASCII characters. Its type is that of all of them.
+var ascii goja.Value
+
+// maxScanned is up to how many bytes a text is scanned when a script reads it. goja scans a longer one when that is needed.
+const maxScanned = 64
+
+// string returns x, which is a string, as a text of goja. A short one with only ASCII characters is used where it is: goja has it as a
+// type whose underlying type is string.
+func (r *run) string(x any) goja.Value {
+	s := x.(string)
+	if len(s) > maxScanned {
+		return r.vm.ToValue(x)
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return r.vm.ToValue(x)
+		}
+	}
+	v := ascii
+	(*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1] = (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1]
+	return v
+}
+
+// learnDynamic verifies the layouts that this file depends on.
+func learnDynamic(vm *goja.Runtime) {
+	ascii = vm.ToValue("a")
+	if reflect.TypeOf(ascii).Kind() != reflect.String {
+		panic(fmt.Sprintf("a text is a %T", ascii))
+	}
+	learnLayout[goja.DynamicObject](vm.NewDynamicObject(nil))
+	learnLayout[goja.DynamicArray](vm.NewDynamicArray(nil))
+}
+
+// learnLayout verifies that dynamic has the layout of the struct of an object.
+func learnLayout[D any](o *goja.Object) {
+	_, made := innerOf(o)
+	made, ours := made.Elem(), reflect.TypeFor[dynamic[D]]()
+	var flat []reflect.StructField
+	for _, f := range reflect.VisibleFields(made) {
+		if !f.Anonymous {
+			flat = append(flat, f)
+		}
+	}
+	same := made.Size() == ours.Size() && len(flat) == ours.NumField()
+	for i := 0; same && i < len(flat); i++ {
+		at, _ := offset(made, flat[i].Name, nil)
+		same = at == ours.Field(i).Offset && flat[i].Type == ours.Field(i).Type
+	}
+	if !same {
+		panic(fmt.Sprintf("%s has other fields than expected", made))
+	}
+}
