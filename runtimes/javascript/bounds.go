@@ -338,6 +338,23 @@ func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return r.enumerate(call, f, elementSize)
 }
 
+// values is the guard of Object.values. It reads the values of a view itself: goja would look up each key twice.
+func values(r *run, call goja.FunctionCall, f native) goja.Value {
+	return enumerated(r, call, func(call goja.FunctionCall) goja.Value {
+		o, ok := call.Argument(0).(*goja.Object)
+		if !ok || o.ExportType() != typeMapView {
+			return f(call)
+		}
+		m := o.Export().(*mapView)
+		keys := m.Keys()
+		list := make([]any, len(keys))
+		for i, key := range keys {
+			list[i] = m.Get(key)
+		}
+		return r.vm.NewArray(list...)
+	})
+}
+
 // listedInFull is like enumerated, for functions that make an object of each property.
 func listedInFull(each float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value { return r.enumerate(call, f, each) }

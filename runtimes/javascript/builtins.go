@@ -138,7 +138,8 @@ var ofObject = table(
 	safe(callsNext, "Object", "fromEntries"),
 	limited("it changes no name of a native function", "Object", "defineProperty", guard{call: defined}),
 	// A text is an object with a property for each character.
-	limited(byNames, "Object", "assign freeze getOwnPropertyNames isFrozen isSealed keys seal values", guard{call: enumerated}),
+	limited(byNames, "Object", "assign freeze getOwnPropertyNames isFrozen isSealed keys seal", guard{call: enumerated}),
+	limited(byNames, "Object", "values", guard{call: values}),
 	limited(byNames, "Object", "entries", guard{call: listedInFull(entrySize)}),
 	limited(byNames, "Object", "getOwnPropertyDescriptors", guard{call: listedInFull(descriptionSize)}),
 	limited(byNames, "Object", "defineProperties", guard{call: allDefined}),

@@ -56,7 +56,7 @@ type slab[T any] struct {
 }
 
 // maxSlab is how many values a slab allocates at once.
-const maxSlab = 16
+const maxSlab = 15
 
 // next returns a new value.
 func (s *slab[T]) next() *T {

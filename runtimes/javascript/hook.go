@@ -372,13 +372,18 @@ func (r *run) sweep(o *goja.Object, path string) {
 	}
 	r.sweepNames(at, l, path)
 	r.sweepSymbols(o, at, l, path)
-	r.sweep(o.Prototype(), prototypeOf(path, l.callable))
+	if proto := o.Prototype(); !r.swept[proto] {
+		r.sweep(proto, prototypeOf(path, l.callable))
+	}
 }
 
 // sweepNames guards the properties with names, and removes those that scripts do not have.
 func (r *run) sweepNames(at unsafe.Pointer, l inside, path string) {
 	values := *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values))
 	for name, v := range values {
+		if l.callable && (name == "name" || name == "length") && len(propertyValues(v)) == 0 {
+			continue // most properties are these, and to look up their paths takes long
+		}
 		of := joinPath(path, name.String())
 		switch {
 		case exists(r.table, of):

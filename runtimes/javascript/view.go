@@ -43,7 +43,7 @@ func (r *run) view(x any, at place) *node {
 
 // scalar is value for what is neither a map nor a list.
 func (r *run) scalar(x any, at place) goja.Value {
-	switch x := x.(type) {
+	switch n := x.(type) {
 	case nil:
 		return goja.Null()
 	case string:
@@ -51,8 +51,8 @@ func (r *run) scalar(x any, at place) goja.Value {
 	case bool, float64:
 		return r.vm.ToValue(x)
 	case int64:
-		if x > maxSafe || x < -maxSafe {
-			return r.wideInt(x, at)
+		if n > maxSafe || n < -maxSafe {
+			return r.wideInt(n, at)
 		}
 		return r.vm.ToValue(x)
 	}
@@ -83,12 +83,17 @@ const maxListed = 8
 // A node has the fields that both kinds of views have. Most views are read once, and few views in each of them. So a view with all
 // that belongs to it is one block of memory, and those in it are a list until they are many.
 type node struct {
-	object goja.Object // the object of the view
-	place
+	object      goja.Object // the object of the view
+	up          *node       // up, key and index are its place
+	key         string
+	index       int32
+	dirty       bool // the script changed the view or a view in it, so it may differ from its base
 	r           *run
 	first, next *node // the list of the views in it that were read, until it has vals; and the next in the list that has this node
-	dirty       bool  // the script changed the view or a view in it, so it may differ from its base
 }
+
+// String returns the path that leads to the view.
+func (n *node) String() string { return place{n.up, n.key, int(n.index)}.String() }
 
 // markDirty marks n and all views that contain it as changed. Invariant: if a node is dirty, all nodes above it are dirty.
 func (n *node) markDirty() {
@@ -106,15 +111,27 @@ type mapView struct {
 	node
 	inner dynamic[goja.DynamicObject]
 	base  engine.Map
-	vals  map[string]goja.Value // views that were read and values that were set, nil for a deleted key; nil until there are many, or the script sets one
-	keys  []string              // in order; nil until needed. May contain deleted keys if hole is set
-	hole  bool
+	*more // nil until needed
+}
+
+// more is what few map views need.
+type more struct {
+	vals map[string]goja.Value // views that were read and values that were set, nil for a deleted key; nil until there are many, or the script sets one
+	keys []string              // in order; nil until needed. May contain deleted keys if hole is set
+	hole bool
+}
+
+// needMore makes more.
+func (m *mapView) needMore() {
+	if m.more == nil {
+		m.more = &more{}
+	}
 }
 
 // mapView returns a view of a map.
 func (r *run) mapView(base engine.Map, at place) *node {
 	m := r.mapViews.next()
-	m.place, m.r, m.base = at, r, base
+	m.up, m.key, m.index, m.r, m.base = at.up, at.key, int32(at.index), r, base
 	become(&m.object, &m.inner, r.sampleObject(), goja.DynamicObject(m))
 	return &m.node
 }
@@ -122,7 +139,7 @@ func (r *run) mapView(base engine.Map, at place) *node {
 // held returns the view that was read or the value that was set for a key, and otherwise whether the key is in base, as far as it is
 // known, and how many views are in the list.
 func (m *mapView) held(key string) (v goja.Value, ok bool, listed int) {
-	if m.vals != nil {
+	if m.more != nil && m.vals != nil {
 		v, ok = m.vals[key]
 		return v, ok, maxListed
 	}
@@ -209,6 +226,7 @@ func (m *mapView) Delete(key string) bool {
 
 // Keys implements [goja.DynamicObject]. Later changes of the view do not change the returned slice: a caller may be iterating.
 func (m *mapView) Keys() []string {
+	m.needMore()
 	switch {
 	case m.keys == nil:
 		m.keys = keysOfMap(m.base)
@@ -241,6 +259,7 @@ func keysOfMap(m engine.Map) []string {
 
 // store stores a view or a value in vals. If the script has listed the keys, it may well read all of them.
 func (m *mapView) store(key string, v goja.Value) {
+	m.needMore()
 	if m.vals == nil {
 		m.vals = make(map[string]goja.Value, len(m.keys))
 		for view := m.first; view != nil; view = view.next {
@@ -265,7 +284,7 @@ const maxGap = 1 << 16
 // listView returns a view of a list.
 func (r *run) listView(base engine.Array, at place) *node {
 	l := r.listViews.next()
-	l.place, l.r, l.base, l.n = at, r, base, base.Len()
+	l.up, l.key, l.index, l.r, l.base, l.n = at.up, at.key, int32(at.index), r, base, base.Len()
 	become(&l.object, &l.inner, r.sampleArray(), goja.DynamicArray(l))
 	return &l.node
 }
@@ -280,7 +299,7 @@ func (l *listView) held(i int) (v goja.Value, listed int) {
 		return l.vals[i], maxListed
 	}
 	for view := l.first; view != nil; view = view.next {
-		if view.index == i {
+		if int(view.index) == i {
 			return &view.object, 0
 		}
 		listed++
