@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"metascript/engine"
+	"metascript/engine/enginetest"
 )
 
 // request has n Pods of about 3 KB, each with the identity that a cache gives it.
@@ -30,6 +31,16 @@ func request(n int) map[string]any {
 		}
 	}
 	return map[string]any{"parent": map[string]any{"uid": "p", "version": "1", "spec": map[string]any{}}, "children": map[string]any{"Pod.v1": pods}}
+}
+
+// packedRequest is request with packed Pods.
+func packedRequest(n int) map[string]any {
+	arg := request(n)
+	pods := arg["children"].(map[string]any)["Pod.v1"].(map[string]any)
+	for name, pod := range pods {
+		pods[name] = enginetest.Pack(pod.(map[string]any))
+	}
+	return arg
 }
 
 // Each reads five fields of every Pod.
@@ -88,11 +99,15 @@ func TestOrdinaryRequest(t *testing.T) {
 func BenchmarkStatus(b *testing.B) {
 	for language, text := range statusScripts {
 		for _, n := range []int{1, 100, 1000} {
-			for name, id := range map[string]func(engine.Map) (string, string){"known": identify, "inline": nil} {
-				b.Run(fmt.Sprint(language, "/", n, "/", name), func(b *testing.B) {
+			for _, c := range []struct {
+				name     string
+				identify func(engine.Map) (string, string)
+				arg      map[string]any
+			}{{"known", identify, request(n)}, {"inline", nil, request(n)}, {"packed", identify, packedRequest(n)}, {"packed inline", nil, packedRequest(n)}} {
+				b.Run(fmt.Sprint(language, "/", n, "/", c.name), func(b *testing.B) {
 					_, e := newPool(b, Options{})
-					p, arg := compile(b, e, language, text), request(n)
-					env := engine.Env{Identify: id, Limits: engine.Limits{Timeout: time.Minute}}
+					p, arg := compile(b, e, language, text), c.arg
+					env := engine.Env{Identify: c.identify, Limits: engine.Limits{Timeout: time.Minute}}
 					if _, err := p.Call(b.Context(), "sync", arg, env); err != nil {
 						b.Fatal(err)
 					}

@@ -7,8 +7,10 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 // A value is encoded as a tag and its content. Numbers are varints, texts begin with their length.
@@ -21,8 +23,9 @@ const (
 	tagString // a text
 	tagList   // the length, and the elements
 	tagMap    // the length, and the key and value of each entry
-	tagObject // an object that the other side stores: its number, id and version, 4 bytes of length, a map
+	tagObject // an object that the other side stores: its number, id and version, 4 bytes of length, a map or a packed object
 	tagKept   // the number of an object that the other side has stored
+	tagPacked // the length and the bytes of a packed object, in requests only
 )
 
 // maxDepth bounds the nesting of a request, as JSON's own decoder does.
@@ -74,6 +77,7 @@ const (
 	costMap    = 336 // with room for 8
 	costEntry  = 56  // for each further entry
 	costList   = 40
+	costPacked = 48 // what the allocator adds to a block, and the interface
 )
 
 // value writes a JSON-shaped value; depth counts the request as 1.
@@ -100,7 +104,11 @@ func (e *encoder) value(v any, depth int) error {
 	case []any:
 		return e.list(v, depth)
 	case map[string]any:
+		return e.object(engine.GoMap(v), depth)
+	case engine.Map:
 		return e.object(v, depth)
+	case engine.Array:
+		return e.array(v, depth)
 	default:
 		return fmt.Errorf("a value of type %T is not JSON-shaped", v)
 	}
@@ -119,17 +127,30 @@ func (e *encoder) list(v []any, depth int) error {
 	return nil
 }
 
+// array is list for an array that is no slice.
+func (e *encoder) array(v engine.Array, depth int) error {
+	e.cost += costList + costScalar*int64(v.Len())
+	e.buf = append(e.buf, tagList)
+	e.uint(uint64(v.Len()))
+	for i := range v.Len() {
+		if err := e.value(v.Index(i), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // identified is the depth down to which maps may have an identity; see [engine.Env].
 const identified = 4
 
 // object writes a map, or its number if the other side has stored it.
-func (e *encoder) object(v map[string]any, depth int) error {
+func (e *encoder) object(v engine.Map, depth int) error {
 	if e.sent == nil || e.identify == nil || depth == 1 || depth > identified {
-		return e.entries(v, depth)
+		return e.content(v, depth)
 	}
-	id, version := e.identify(engine.GoMap(v))
+	id, version := e.identify(v)
 	if id == "" {
-		return e.entries(v, depth)
+		return e.content(v, depth)
 	}
 	if number, ok := e.sent.use(id, version); ok {
 		e.buf = append(e.buf, tagKept)
@@ -139,8 +160,37 @@ func (e *encoder) object(v map[string]any, depth int) error {
 	return e.keep(v, id, version, depth)
 }
 
+// content writes a map without its identity.
+func (e *encoder) content(v engine.Map, depth int) error {
+	switch v := v.(type) {
+	case engine.GoMap:
+		return e.entries(v, depth)
+	case packed.Map:
+		e.packed(v)
+		return nil
+	}
+	e.cost += costMap + costEntry*int64(max(0, v.Len()-8))
+	e.buf = append(e.buf, tagMap)
+	e.uint(uint64(v.Len()))
+	for key, item := range v.All() {
+		if err := e.entry(key, item, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packed writes a packed object.
+func (e *encoder) packed(v packed.Map) {
+	block := v.Bytes()
+	e.cost += costPacked + int64(len(block))
+	e.buf = append(e.buf, tagPacked)
+	e.uint(uint64(len(block)))
+	e.buf = append(e.buf, block...)
+}
+
 // keep writes an object that the other side has to store, and records it in sent.
-func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
+func (e *encoder) keep(v engine.Map, id, version string, depth int) error {
 	before := e.cost
 	number := e.sent.number()
 	e.buf = append(e.buf, tagObject)
@@ -150,7 +200,7 @@ func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
 	size := len(e.buf)
 	e.buf = append(e.buf, 0, 0, 0, 0)
 	start := len(e.buf)
-	if err := e.entries(v, depth); err != nil {
+	if err := e.content(v, depth); err != nil {
 		return err
 	}
 	length := len(e.buf) - start
@@ -162,19 +212,24 @@ func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
 	return nil
 }
 
-// entries writes a map without an identity.
+// entries is content for a map[string]any. It visits the keys in no order, which costs less.
 func (e *encoder) entries(v map[string]any, depth int) error {
 	e.cost += costMap + costEntry*int64(max(0, len(v)-8))
 	e.buf = append(e.buf, tagMap)
 	e.uint(uint64(len(v)))
 	for key, item := range v {
-		e.cost += int64(len(key))
-		e.text(key)
-		if err := e.value(item, depth+1); err != nil {
+		if err := e.entry(key, item, depth); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// entry writes an entry of a map at depth.
+func (e *encoder) entry(key string, item any, depth int) error {
+	e.cost += int64(len(key))
+	e.text(key)
+	return e.value(item, depth+1)
 }
 
 // A decoder reads messages from s; decoded texts are parts of s. It stops at the first error, and then returns only zero
@@ -293,6 +348,8 @@ func (d *decoder) value() any {
 		return d.object()
 	case tagKept:
 		return d.known()
+	case tagPacked:
+		return d.packed()
 	}
 	d.fail()
 	return nil
@@ -340,6 +397,24 @@ func (d *decoder) entries() map[string]any {
 	return m
 }
 
+// packedPrefix is the beginning of a packed object.
+const packedPrefix = string(rune(tagPacked))
+
+// packed reads a packed object. It is a copy, so that the memory of the message can be released.
+func (d *decoder) packed() any {
+	block := d.text()
+	if d.kept == nil || d.err != nil {
+		d.fail()
+		return nil
+	}
+	m, err := packed.Load(unsafe.Slice(unsafe.StringData(block), len(block)))
+	if err != nil {
+		d.fail()
+		return nil
+	}
+	return m
+}
+
 // object reads an object and stores it. Its texts are parts of a copy, so that the memory of the message can be released.
 func (d *decoder) object() any {
 	number, id, version := d.uint(), strings.Clone(d.text()), strings.Clone(d.text())
@@ -349,9 +424,11 @@ func (d *decoder) object() any {
 		return nil
 	}
 	inner := *d
-	inner.s = strings.Clone(s)
-	v, ok := inner.value().(map[string]any)
-	if inner.err != nil || !ok || inner.s != "" {
+	if inner.s = s; !strings.HasPrefix(s, packedPrefix) {
+		inner.s = strings.Clone(s)
+	}
+	v := inner.value()
+	if _, ok := engine.MapOf(v); inner.err != nil || !ok || inner.s != "" {
 		d.fail()
 		return nil
 	}

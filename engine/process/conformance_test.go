@@ -25,3 +25,9 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// With packed objects, the cases run in the languages that read them where they are.
+func TestConformancePacked(t *testing.T) {
+	pool, _ := newPool(t, Options{})
+	enginetest.RunPacked(t, engine.Starlark, pool.Runtimes(engine.Starlark)[engine.Starlark], lasting...)
+}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 // Objects are sent once. For every worker the parent records which versions of which objects it has sent, and the worker stores
@@ -84,39 +85,54 @@ func (s *sentObjects) shrink() []uint64 {
 // An identity is the result of [engine.Env].Identify.
 type identity struct{ id, version string }
 
-// keptObjects are the objects that a worker has stored.
+// keptObjects are the objects that a worker has stored: maps and packed objects.
 type keptObjects struct {
-	objects    map[uint64]map[string]any // by number
-	identities map[uintptr]identity      // by the address of the map, which is valid while the map is in objects
+	objects map[uint64]any // by number
+
+	// The identities, by what is found in an argument again: the address of a map, which is valid while the map is in objects, or a
+	// packed object.
+	plain  map[uintptr]identity
+	packed map[packed.Map]identity
 }
 
 func newKept() *keptObjects {
-	return &keptObjects{objects: map[uint64]map[string]any{}, identities: map[uintptr]identity{}}
+	return &keptObjects{objects: map[uint64]any{}, plain: map[uintptr]identity{}, packed: map[packed.Map]identity{}}
 }
 
 func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-func (k *keptObjects) add(number uint64, i identity, m map[string]any) {
-	k.objects[number] = m
-	k.identities[address(m)] = i
+// add stores an object, which is a map[string]any or a packed.Map.
+func (k *keptObjects) add(number uint64, i identity, object any) {
+	k.objects[number] = object
+	switch object := object.(type) {
+	case map[string]any:
+		k.plain[address(object)] = i
+	case packed.Map:
+		k.packed[object] = i
+	}
 }
 
 // forget removes objects.
 func (k *keptObjects) forget(numbers []uint64) {
 	for _, n := range numbers {
-		if m, ok := k.objects[n]; ok {
-			delete(k.identities, address(m))
-			delete(k.objects, n)
+		switch object := k.objects[n].(type) {
+		case map[string]any:
+			delete(k.plain, address(object))
+		case packed.Map:
+			delete(k.packed, object)
 		}
+		delete(k.objects, n)
 	}
 }
 
 // identify is the Identify function for the runtimes in a worker.
 func (k *keptObjects) identify(m engine.Map) (id, version string) {
-	plain, ok := m.(engine.GoMap)
-	if !ok {
-		return "", ""
+	var i identity
+	switch m := m.(type) {
+	case engine.GoMap:
+		i = k.plain[address(m)]
+	case packed.Map:
+		i = k.packed[m]
 	}
-	i := k.identities[address(plain)]
 	return i.id, i.version
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 func compile(t testing.TB, e *engine.Engine, language, text string) engine.Program {
@@ -239,9 +240,13 @@ func TestOwnersNeverShareAWorker(t *testing.T) {
 }
 
 func identify(object engine.Map) (id, version string) {
-	m := object.(engine.GoMap)
-	id, _ = m["uid"].(string)
-	version, _ = m["version"].(string)
+	if p, ok := object.(packed.Map); ok { // without an allocation
+		return p.Text("uid"), p.Text("version")
+	}
+	uid, _ := object.Get("uid")
+	v, _ := object.Get("version")
+	id, _ = uid.(string)
+	version, _ = v.(string)
 	return id, version
 }
 
