@@ -181,6 +181,49 @@ func checkFold(o *operation) {
 	}
 }
 
+// folded implements std.foldl for arrays.
+func folded(o *operation) (value, error, bool) {
+	checkFold(o)
+	k, f := kindOf(o.args[0])
+	elements, ok := arrayOf(o.args[1])
+	if !ok || k != functionKind {
+		return nil, nil, false
+	}
+	l, sum := o.loop(o.i, f), o.args[2]
+	for _, e := range elements {
+		var err error
+		if sum, err = l.call(&thunk{content: sum}, e); err != nil {
+			return nil, err, true
+		}
+	}
+	return sum, nil, true
+}
+
+// filtered implements std.filter.
+func filtered(o *operation) (value, error, bool) {
+	k, f := kindOf(o.args[0])
+	elements, ok := arrayOf(o.args[1])
+	if !ok || k != functionKind {
+		return nil, nil, false
+	}
+	l := o.loop(o.i, f)
+	out := make([]*thunk, 0, len(elements))
+	for _, e := range elements {
+		v, err := l.call(e)
+		if err != nil {
+			return nil, err, true
+		}
+		k, p := kindOf(v)
+		if k != booleanKind {
+			return nil, nil, false // it fails again, for the same reason
+		}
+		if (*booleanValue)(p).value {
+			out = append(out, e)
+		}
+	}
+	return newArray(slices.Clip(out)), nil, true
+}
+
 // checkJoin evaluates the parts, as the interpreter will, to know their length.
 func checkJoin(o *operation) {
 	parts, _ := arrayOf(o.args[1])
@@ -270,8 +313,9 @@ func sorted(o *operation) (value, error, bool) {
 	}
 	items := make([]item, len(elements))
 	_, keyF := kindOf(o.args[1])
+	l := o.loop(o.i, keyF)
 	for n, e := range elements {
-		key, err := callFunction(keyF, o.i, callArguments{positional: []*thunk{e}})
+		key, err := l.call(e)
 		if err != nil {
 			return nil, err, true
 		}
@@ -304,12 +348,13 @@ func extreme(o *operation, sign int) (value, error, bool) {
 		return nil, nil, false
 	}
 	var best, bestKey value
+	l := o.loop(o.i, keyF)
 	for _, e := range elements {
-		v, err := force(e, o.i)
+		v, err := o.forced(o.i, e)
 		if err != nil {
 			return nil, err, true
 		}
-		key, err := callFunction(keyF, o.i, callArguments{positional: []*thunk{e}})
+		key, err := l.call(e)
 		if err != nil {
 			return nil, err, true
 		}
@@ -353,7 +398,12 @@ func flatMapped(o *operation) (value, error, bool) {
 
 func (o *operation) flatMapArray(f unsafe.Pointer, elements []*thunk) (value, error, bool) {
 	out := make([]*thunk, 0, len(elements))
+	l := o.loop(o.i, f)
 	for _, e := range elements {
+		if longer, ok := l.collect(out, e); ok {
+			out = longer
+			continue
+		}
 		v, err := callFunction(f, o.i, callArguments{positional: []*thunk{e}})
 		if err != nil {
 			return nil, err, true

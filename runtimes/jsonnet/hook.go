@@ -114,7 +114,9 @@ type guard struct {
 	libraryError *engine.Error      // the error of the library that the interpreter's error is made from
 	library      bool               // the script imports the library
 
-	request request // has the nodes to fill in
+	request request          // has the nodes to fill in
+	fast    fast             // one for all
+	givenUp map[ast.Node]int // how often fast gave up at a node
 
 	// For discovery: the code of the function that is the value of tracedNode is stored in tracedCode.
 	tracedNode   ast.Node

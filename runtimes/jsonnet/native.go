@@ -198,10 +198,9 @@ const (
 // twoWords is the layout of an interface.
 type twoWords struct{ typ, data unsafe.Pointer }
 
-func wordsOf(v value) twoWords {
-	a := any(v)
-	return *(*twoWords)(unsafe.Pointer(&a))
-}
+func wordsOf(v value) twoWords { return wordsOfAny(v) }
+
+func wordsOfAny(a any) twoWords { return *(*twoWords)(unsafe.Pointer(&a)) }
 
 // layout is what checkValues has found out about the interpreter. It does not change after installGuards.
 var layout struct {
@@ -222,6 +221,9 @@ var layout struct {
 	ready    unbound
 	code     unbound
 	closure  evalCallable
+	unary    unsafe.Pointer // the type words of builtins
+	binary   unsafe.Pointer
+	ternary  unsafe.Pointer
 	calls    uintptr // the offsets of the number of nested calls, and of its limit, in an interpreter
 	limit    uintptr
 	builtins map[string]reflect.Value
@@ -283,19 +285,39 @@ func newBoolean(b bool) value {
 func newObject(simple *simpleLayers) value {
 	o := &objectValue{cache: map[cacheKey]value{}, uncached: layout.plain}
 	(*twoWords)(unsafe.Pointer(&o.uncached)).data = unsafe.Pointer(simple)
+	return objectFrom(o)
+}
+
+// objectFrom returns o as a value.
+func objectFrom(o *objectValue) value {
 	v := layout.object
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(o)
 	return v
 }
 
+// functionFrom returns c as a value.
+func functionFrom(c *closure) value {
+	f := &functionValue{ec: layout.closure}
+	(*twoWords)(unsafe.Pointer(&f.ec)).data = unsafe.Pointer(c)
+	v := layout.function
+	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(f)
+	return v
+}
+
 // newField returns a visible field. e must stay as it is.
 func newField(e *entry) field {
-	f := field{field: layout.ready, hide: int(ast.ObjectFieldInherit)}
-	at := unsafe.Pointer(&e.content)
 	if e.body != nil {
-		f.field, at = layout.code, unsafe.Pointer(&e.body)
+		return newCodeField(&e.body, ast.ObjectFieldInherit)
 	}
-	(*twoWords)(unsafe.Pointer(&f.field)).data = at
+	f := field{field: layout.ready, hide: int(ast.ObjectFieldInherit)}
+	(*twoWords)(unsafe.Pointer(&f.field)).data = unsafe.Pointer(&e.content)
+	return f
+}
+
+// newCodeField returns a field with an expression, which must stay as it is.
+func newCodeField(body *ast.Node, hide ast.ObjectFieldHide) field {
+	f := field{field: layout.code, hide: int(hide)}
+	(*twoWords)(unsafe.Pointer(&f.field)).data = unsafe.Pointer(body)
 	return f
 }
 
@@ -358,7 +380,7 @@ func checkValues() error {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
-	if wrong == nil && (layout.yes == nil || layout.no == nil || layout.ready == nil || layout.code == nil || layout.closure == nil) {
+	if wrong == nil && (layout.yes == nil || layout.no == nil || layout.ready == nil || layout.code == nil || layout.closure == nil || layout.ternary == nil) {
 		wrong = errors.New("fields or functions are made in another way")
 	}
 	if wrong == nil && (layout.simple == nil || layout.extended == nil || layout.restrict == nil || layout.array == nil || layout.text == nil) {
@@ -513,6 +535,15 @@ func learnBuiltin(rv reflect.Value) error {
 		return nil
 	}
 	layout.builtins[rv.Elem().FieldByName("name").String()] = rv
+	typ := wordsOfAny(reflect.Zero(rv.Type()).Interface()).typ
+	switch rv.Elem().Type().Name() {
+	case "unaryBuiltin":
+		layout.unary = typ
+	case "binaryBuiltin":
+		layout.binary = typ
+	case "ternaryBuiltin":
+		layout.ternary = typ
+	}
 	return checkShape(rv.Elem().Type(), ours)
 }
 

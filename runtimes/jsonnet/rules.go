@@ -80,7 +80,8 @@ var stdRules = rules(map[string]rule{
 	"flatMap":           {"done here: the size of the result as it grows", flatMapped},
 	"$flatMapArray":     {"done here: the size of the result as it grows", flatMapped},
 	"$objectFlatMerge":  {"the number of fields; nothing but what comprehensions give it", checkFlatMerge},
-	"foldl":             {"the array that a string becomes", checkOnly(checkFold)},
+	"foldl":             {"the array that a string becomes; arrays are done here", folded},
+	"filter":            {"done here: no more elements than before", filtered},
 	"foldr":             {"the array that a string becomes", checkOnly(checkFold)},
 
 	"join":        {"the sum of the parts", checkOnly(checkJoin)},
@@ -110,7 +111,7 @@ var stdRules = rules(map[string]rule{
 }, plainNames, jsonnetNames)
 
 // plainNames are the functions and constants of std whose bound is plain.
-const plainNames = `acos asin atan atan2 avg ceil char codepoint cos equalsIgnoreCase exp exponent extVar filter floor hypot
+const plainNames = `acos asin atan atan2 avg ceil char codepoint cos equalsIgnoreCase exp exponent extVar floor hypot
 	id isDecimal isEmpty isEven isInteger isNull isOdd log mantissa md5 parseInt pi pow reverse round sha1 sha256 sha3 sha512
 	sin sqrt sum tan trim type xnor xor`
 

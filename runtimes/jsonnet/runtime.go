@@ -40,6 +40,9 @@
 //
 // # Speed
 //
+// Loops, and the conversion of the answer, are evaluated here instead of by the interpreter where that is possible (fast.go,
+// fastcall.go).
+//
 // The trees of objects that [engine.Env.Identify] can identify are cached between calls (objects.go). Simple uses of the operator %
 // do not call std.format (format.go). The result is converted directly from the interpreter's values, with exact integers
 // (value.go).

@@ -185,7 +185,7 @@ func (o *outcome) list(elements []*thunk) (any, error) {
 		if err := o.EnterIndex(n); err != nil {
 			return nil, o.limit(err)
 		}
-		v, err := force(e, o.i)
+		v, err := o.forced(o.i, e)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func (o *outcome) object(x *objectValue) (any, error) {
 		if err := o.EnterKey(name); err != nil {
 			return nil, o.limit(err)
 		}
-		v, err := fieldOf(x, o.i, name)
+		v, err := o.guard.fieldOf(o.i, x, name)
 		if err != nil {
 			return nil, err
 		}

@@ -35,11 +35,11 @@ func (o *operation) element(t *thunk, depth int) (value, error) {
 	if t.content != nil {
 		return t.content, nil
 	}
-	return o.evaluateAt(depth, func() (value, error) { return force(t, o.i) })
+	return o.evaluateAt(depth, func() (value, error) { return o.forced(o.i, t) })
 }
 
 func (o *operation) field(x *objectValue, name string, depth int) (value, error) {
-	return o.evaluateAt(depth, func() (value, error) { return fieldOf(x, o.i, name) })
+	return o.evaluateAt(depth, func() (value, error) { return o.guard.fieldOf(o.i, x, name) })
 }
 
 // equal implements ==.
