@@ -16,156 +16,164 @@ func Load(block []byte) (Map, error) {
 		return Map{}, errors.New("the packed object is no map")
 	}
 	c := checker{in: block}
-	c.value(0)
-	if c.bad == "" && len(c.in) > c.i {
-		c.fail("more bytes than the object has")
+	if end := c.value(0, 0); end >= 0 && end < len(block) {
+		c.fail("more bytes than the object has", end)
 	}
 	if c.bad != "" {
-		return Map{}, fmt.Errorf("invalid packed object: %s at byte %d", c.bad, c.i)
+		return Map{}, fmt.Errorf("invalid packed object: %s at byte %d", c.bad, c.at)
 	}
 	return own(block), nil
 }
 
-// A checker reads a block and checks all rules of the form. After the first violation it reads nothing more.
+// A checker checks all rules of the form. Its methods get the offset of a part of the block, and return the offset after the part, or -1
+// if it violates a rule.
 type checker struct {
 	in  []byte
-	i   int
-	bad string // the first violation
+	bad string // the rule that is violated
+	at  int    // where it is violated
 }
 
-func (c *checker) fail(what string) {
-	if c.bad == "" {
-		c.bad = what
-	}
+func (c *checker) fail(what string, at int) int {
+	c.bad, c.at = what, at
+	return -1
 }
 
-// take moves n bytes on, and returns them.
-func (c *checker) take(n int) []byte {
-	if c.bad != "" || n > len(c.in)-c.i {
-		c.fail("too few bytes")
-		return nil
-	}
-	taken := c.in[c.i : c.i+n]
-	c.i += n
-	return taken
-}
+// The violations that several methods find.
+const (
+	tooShort  = "too few bytes"
+	badVarint = "an invalid varint"
+)
 
 // uvarint reads a varint, which must have no unnecessary bytes.
-func (c *checker) uvarint() uint64 {
-	if c.bad != "" {
-		return 0
+func (c *checker) uvarint(i int) (n uint64, end int) {
+	if i < len(c.in) && c.in[i] < 0x80 {
+		return uint64(c.in[i]), i + 1
 	}
-	n, size := binary.Uvarint(c.in[c.i:])
-	if size <= 0 || size > 1 && c.in[c.i+size-1] == 0 {
-		c.fail("an invalid varint")
-		return 0
+	n, size := binary.Uvarint(c.in[i:])
+	if size <= 0 || c.in[i+size-1] == 0 {
+		return 0, c.fail(badVarint, i)
 	}
-	c.i += size
-	return n
+	return n, i + size
 }
 
 // length reads a number of bytes or elements, of which there must be that many.
-func (c *checker) length() int {
-	n := c.uvarint()
-	if n > uint64(len(c.in)-c.i) {
-		c.fail("too few bytes")
-		return 0
+func (c *checker) length(i int) (n, end int) {
+	long, end := c.uvarint(i)
+	if end >= 0 && long > uint64(len(c.in)-end) {
+		return 0, c.fail(tooShort, i)
 	}
-	return int(n)
+	return int(long), end
 }
 
-func (c *checker) text() []byte {
-	text := c.take(c.length())
-	if !utf8.Valid(text) {
-		c.fail("a text that is not UTF-8")
+// text reads a text, and returns it too.
+func (c *checker) text(i int) (text []byte, end int) {
+	n, start := c.length(i)
+	if start < 0 {
+		return nil, -1
 	}
-	return text
+	text = c.in[start : start+n]
+	if !utf8.Valid(text) {
+		return nil, c.fail("a text that is not UTF-8", start)
+	}
+	return text, start + n
 }
 
 // value reads a value, which is in depth maps and arrays.
-func (c *checker) value(depth int) {
-	tag := c.take(1)
-	if tag == nil {
-		return
+func (c *checker) value(i, depth int) (end int) {
+	if i >= len(c.in) {
+		return c.fail(tooShort, i)
 	}
-	switch tag[0] {
-	case tagNil, tagFalse, tagTrue:
-	case tagInt:
-		c.uvarint()
-	case tagFloat:
-		c.float()
+	switch tag := c.in[i]; tag {
 	case tagString:
-		c.text()
+		_, end = c.text(i + 1)
+		return end
 	case tagArray, tagMap:
 		if depth == maxDepth {
-			c.fail("too many levels")
-			return
+			return c.fail("too many levels", i)
 		}
-		c.elements(tag[0] == tagMap, depth+1)
-	default:
-		c.fail("an unknown tag")
+		return c.elements(i+1, tag == tagMap, depth+1)
+	case tagNil, tagFalse, tagTrue:
+		return i + 1
+	case tagInt:
+		_, end = c.uvarint(i + 1)
+		return end
+	case tagFloat:
+		return c.float(i + 1)
 	}
+	return c.fail("an unknown tag", i)
 }
 
-func (c *checker) float() {
-	bits := c.take(8)
-	if bits == nil {
-		return
+func (c *checker) float(i int) (end int) {
+	if len(c.in)-i < 8 {
+		return c.fail(tooShort, i)
 	}
-	if f := math.Float64frombits(binary.LittleEndian.Uint64(bits)); math.IsNaN(f) || math.IsInf(f, 0) {
-		c.fail("a number that JSON does not have")
+	if f := math.Float64frombits(binary.LittleEndian.Uint64(c.in[i:])); math.IsNaN(f) || math.IsInf(f, 0) {
+		return c.fail("a number that JSON does not have", i)
 	}
+	return i + 8
 }
 
 // elements reads the header and the elements of a map or an array.
-func (c *checker) elements(isMap bool, depth int) {
-	size := c.length()
-	end := c.i + size
-	n := c.length()
-	table, width := c.table(n, end)
-	first := c.i
+func (c *checker) elements(i int, isMap bool, depth int) (end int) {
+	size, i := c.length(i)
+	if i < 0 {
+		return -1
+	}
+	end = i + size
+	n, i := c.length(i)
+	if i < 0 {
+		return -1
+	}
+	table, width := c.table(i, n, end)
+	i += len(table)
+	first := i
 	var last []byte
-	for i := range n {
-		if c.bad != "" {
-			return
-		}
-		if table != nil && offset(table, width, i) != c.i-first {
-			c.fail("a wrong offset in a table")
-			return
+	for element := range n {
+		if table != nil && offset(table, width, element) != i-first {
+			return c.fail("a wrong offset in a table", i)
 		}
 		if isMap {
-			key := c.text()
-			if i > 0 && bytes.Compare(last, key) >= 0 {
-				c.fail("keys that are not sorted")
-				return
+			key, after := c.text(i)
+			if after < 0 {
+				return -1
 			}
-			last = key
+			if element > 0 && bytes.Compare(last, key) >= 0 {
+				return c.fail("keys that are not sorted", i)
+			}
+			last, i = key, after
 		}
-		c.value(depth)
+		if i = c.value(i, depth); i < 0 {
+			return -1
+		}
 	}
 	switch {
-	case c.i != end:
-		c.fail("a wrong length")
+	case i != end:
+		return c.fail("a wrong length", end)
 	case width == 4 && end-first < maxNarrow:
-		c.fail("a table with offsets that are too wide")
+		return c.fail("a table with offsets that are too wide", first)
 	}
+	return end
 }
 
-// table reads the table of n elements, if they have one; see elementsOf.
-func (c *checker) table(n, end int) (table []byte, width int) {
+// table returns the table at i of n elements, and the width of its offsets; see elementsOf. It is empty if they have none. If the block is
+// too short, the table is too, so that its last offset is wrong.
+func (c *checker) table(i, n, end int) (table []byte, width int) {
 	if n <= maxPlain {
 		return nil, 0
 	}
 	width = 2
-	if end-c.i-2*n >= maxNarrow {
+	if end-i-2*n >= maxNarrow {
 		width = 4
 	}
-	return c.take(width * n), width
+	return c.in[i:min(i+width*n, len(c.in))], width
 }
 
-// offset returns an offset in a table.
+// offset returns an offset in a table, or -1 if the table ends before it.
 func offset(table []byte, width, i int) int {
-	if width == 2 {
+	switch {
+	case len(table) < width*(i+1):
+		return -1
+	case width == 2:
 		return int(binary.LittleEndian.Uint16(table[2*i:]))
 	}
 	return int(binary.LittleEndian.Uint32(table[4*i:]))
