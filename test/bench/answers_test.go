@@ -9,15 +9,15 @@ import (
 
 // The functions that are compared must return the same answers.
 func TestAnswersAreTheSame(t *testing.T) {
-	arg := request(12)
+	plain, arg := plainRequest(12), request(12)
 	for function, f := range inGo {
-		checkAnswer(t, function, "webhook", webhook(t, function), arg, text(t, f(arg)))
+		checkAnswer(t, function, "webhook", webhook(t, function), plain, text(t, f(plain)))
 	}
 	for _, isolation := range isolations {
 		e := newEngine(t, isolation)
 		for _, language := range languages {
 			for function, f := range inGo {
-				checkAnswer(t, function, language+" "+isolation, script(t, e, language, function), arg, text(t, f(arg)))
+				checkAnswer(t, function, language+" "+isolation, script(t, e, language, function), arg, text(t, f(plain)))
 			}
 		}
 	}

@@ -42,8 +42,7 @@ func BenchmarkCall(b *testing.B) {
 	for _, function := range []string{"noop", "status", "full"} {
 		for _, pods := range []int{1, 10, 100, 1000} {
 			b.Run(fmt.Sprintf("function=%s/pods=%d", function, pods), func(b *testing.B) {
-				arg := request(pods)
-				compare(b, function, arg, func(int) {})
+				compare(b, function, pods, func(map[string]any, int) {})
 			})
 		}
 	}
@@ -53,33 +52,35 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkChanged(b *testing.B) {
 	for _, pods := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("function=status/pods=%d", pods), func(b *testing.B) {
-			arg := request(pods)
-			compare(b, "status", arg, func(i int) { change(arg, i%pods, i) })
+			compare(b, "status", pods, func(arg map[string]any, i int) { change(arg, i%pods, i) })
 		})
 	}
 }
 
-// compare measures a function in each language and the references. It calls before before the i-th call.
-func compare(b *testing.B, function string, arg map[string]any, before func(i int)) {
+// compare measures a function in each language and the references, which get maps. It calls before with the request before the i-th
+// call in a language.
+func compare(b *testing.B, function string, pods int, before func(arg map[string]any, i int)) {
 	var ref references
+	plain := plainRequest(pods)
 	b.Run("by=copy", func(b *testing.B) {
-		ref.copied = measure(b, references{}, before, func(context.Context) error {
-			runtime.DeepCopyJSON(arg)
+		ref.copied = measure(b, references{}, func(int) {}, func(context.Context) error {
+			runtime.DeepCopyJSON(plain)
 			return nil
 		})
 	})
 	b.Run("by=webhook", func(b *testing.B) {
 		call := webhook(b, function)
-		ref.posted = measure(b, ref, before, func(ctx context.Context) error {
-			_, err := call(ctx, arg)
+		ref.posted = measure(b, ref, func(int) {}, func(ctx context.Context) error {
+			_, err := call(ctx, plain)
 			return err
 		})
 	})
+	arg := request(pods)
 	for _, isolation := range isolations {
 		for _, language := range languages {
 			b.Run(fmt.Sprintf("by=%s/isolation=%s", language, isolation), func(b *testing.B) {
 				call := script(b, newEngine(b, isolation), language, function)
-				measure(b, ref, before, func(ctx context.Context) error {
+				measure(b, ref, func(i int) { before(arg, i) }, func(ctx context.Context) error {
 					_, err := call(ctx, arg)
 					return err
 				})
