@@ -14,3 +14,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceTypeScript(t *testing.T) {
 	enginetest.Run(t, engine.TypeScript, NewTypeScript())
 }
+
+func TestConformancePacked(t *testing.T) {
+	enginetest.RunPacked(t, engine.JavaScript, New())
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/engine"
+	"metascript/engine/enginetest"
 	"metascript/engine/packed"
 )
 
@@ -67,14 +68,14 @@ const viewed = `{"o": {"b": {"c": 1, "d": null}, "a": 1, "s": "text", "u": "grü
 	"a": [3, 2, "one", {"x": 1}, null]}`
 
 // forms are the forms in which a request may have its values.
-var forms = map[string]func(testing.TB, map[string]any) map[string]any{
-	"maps": func(_ testing.TB, request map[string]any) map[string]any { return request },
-	"packed": func(t testing.TB, request map[string]any) map[string]any {
-		return maps.Collect(pack(t, request).All())
+var forms = map[string]func(request map[string]any) map[string]any{
+	"maps": func(request map[string]any) map[string]any { return request },
+	"packed": func(request map[string]any) map[string]any {
+		return maps.Collect(enginetest.Pack(request).All())
 	},
-	"packed within maps": func(t testing.TB, request map[string]any) map[string]any {
+	"packed within maps": func(request map[string]any) map[string]any {
 		fields := map[string]any{}
-		for key, field := range pack(t, request).All() {
+		for key, field := range enginetest.Pack(request).All() {
 			switch whole := field.(type) {
 			case packed.Map:
 				field = maps.Collect(whole.All())
@@ -87,24 +88,10 @@ var forms = map[string]func(testing.TB, map[string]any) map[string]any{
 	},
 }
 
-// pack returns a packed copy of a map.
-func pack(t testing.TB, m map[string]any) packed.Map {
-	t.Helper()
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := packed.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // inForms runs a test with a request in each form.
 func inForms(t *testing.T, request string, test func(t *testing.T, request func() map[string]any)) {
 	for name, form := range forms {
-		t.Run(name, func(t *testing.T) { test(t, func() map[string]any { return form(t, object(t, request)) }) })
+		t.Run(name, func(t *testing.T) { test(t, func() map[string]any { return form(object(t, request)) }) })
 	}
 }
 
