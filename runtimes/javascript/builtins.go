@@ -345,7 +345,8 @@ var ofReflect = table(
 )
 
 var ofIterators = table(
-	safe("makes the next element", "", "ArrayIterator.prototype.next MapIterator.prototype.next SetIterator.prototype.next "+
+	limited("it makes the next element", "", "ArrayIterator.prototype.next", guard{call: nextElement}),
+	safe("makes the next element", "", "MapIterator.prototype.next SetIterator.prototype.next "+
 		"StringIterator.prototype.next"),
 	limited("it calls exec, which is guarded; "+byPattern, "", "RegExpStringIterator.prototype.next", guard{}),
 	safe(aConstant, "", "ArrayIterator.prototype.@@Symbol.toStringTag MapIterator.prototype.@@Symbol.toStringTag "+

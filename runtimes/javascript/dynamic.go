@@ -23,6 +23,7 @@ type viewState struct {
 	object, array *goja.Object // samples, nil until needed
 	mapViews      slab[mapView]
 	listViews     slab[listView]
+	steps         slab[iteration]
 }
 
 // sampleObject returns an object that goja has made, as a template of those of views.

@@ -145,6 +145,7 @@ func learn(vm *goja.Runtime) {
 		}
 	}
 	learnDynamic(vm)
+	learnIteration(vm)
 	if _, l, ok := insideOf(instance(vm, "RegExp")); !ok || !l.matches {
 		panic("a RegExp is not as it was")
 	}
