@@ -32,6 +32,7 @@ type module struct {
 	members  []members
 	atOnce   bool // it exports nothing later than by its top level
 	uses     features
+	once     int // how many callbacks are made once
 	data     any // of a JSON file
 
 	tally measure.Tally // what it took to compile
@@ -258,15 +259,16 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 	for _, id := range names {
 		m.declared[id.Name.String()] = parsed.File.Position(int(id.Idx) - parsed.File.Base())
 	}
-	m.code, err = goja.CompileAST(wrap(parsed, names), false)
+	m.code, err = goja.CompileAST(wrap(parsed, names, m.once), false)
 	if err != nil {
 		return m.invalid(name, err)
 	}
 	return nil
 }
 
-// wrap makes the parsed file the body of a function that returns an object of the names.
-func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
+// wrap makes the parsed file the body of a function that returns an object of the names. Its parameters are also the variables of the
+// callbacks that are made once.
+func wrap(parsed *ast.Program, names []*ast.Identifier, once int) *ast.Program {
 	start, end := file.Idx(parsed.File.Base()), file.Idx(parsed.File.Base()+len(parsed.File.Source()))
 	identifier := func(name string) *ast.Identifier {
 		return &ast.Identifier{Name: unistring.NewFromString(name), Idx: start}
@@ -274,6 +276,9 @@ func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
 	params := &ast.ParameterList{Opening: start, Closing: start}
 	for _, name := range append([]string{"exports", "module", "require"}, syntaxNames...) {
 		params.List = append(params.List, &ast.Binding{Target: identifier(name)})
+	}
+	for i := range once {
+		params.List = append(params.List, &ast.Binding{Target: identifier(onceName(i))})
 	}
 	tops := &ast.ObjectLiteral{LeftBrace: end, RightBrace: end}
 	for _, id := range names {

@@ -55,6 +55,7 @@ type checker struct {
 	depth int
 	at    file.Idx
 	around
+	callbacks []*ast.CallExpression // see callbacks.go
 }
 
 // check limits and rewrites a parsed file, and records its features.
@@ -71,6 +72,7 @@ func (m *module) check(name string, parsed *ast.Program) error {
 		return c.err
 	}
 	m.uses = c.features
+	m.once = makeOnce(parsed, c.callbacks)
 	return nil
 }
 
@@ -194,6 +196,9 @@ func (c *checker) rewriteNode(n ast.Node) {
 		}
 	case *ast.CallExpression:
 		c.wrapSpreads(n.ArgumentList)
+		if callback(n) != nil {
+			c.callbacks = append(c.callbacks, n)
+		}
 	case *ast.NewExpression:
 		c.wrapSpreads(n.ArgumentList)
 	case *ast.UnaryExpression:

@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -149,6 +150,31 @@ func testViewsReturned(t *testing.T, make func() map[string]any) {
 			t.Errorf("%s: the request was changed:\n%s", body, diff)
 		}
 	}
+}
+
+// TestManyViews reads more views in a view than are in a list: to read one again returns the same object, with what was set in it.
+func TestManyViews(t *testing.T) {
+	const script = `function sync({o, a}) {
+		const keys = Object.keys(o), first = [o.k00, o.k01, a[0], a[1]]
+		o.k01.n = a[1].n = 'set'
+		const objects = keys.map(k => o[k]), items = [...a]
+		const same = objects.every((x, i) => x === o[keys[i]] && x.n === (i === 1 ? 'set' : i)) && items.every((x, i) => x === a[i])
+		const values = Object.values(o).every((x, i) => x === objects[i]), loop = []
+		for (const x of a) loop.push(a.indexOf(x))
+		return {same, values, loop, first: first.every((x, i) => x === [o.k00, o.k01, a[0], a[1]][i]), n: keys.length, at: [o.k01.n, a[1].n, a[11].n]}
+	}`
+	fields, items := []string{}, []string{}
+	for i := range 12 {
+		fields = append(fields, fmt.Sprintf(`"k%02d": {"n": %d}`, i, i))
+		items = append(items, fmt.Sprintf(`{"n": %d}`, i))
+	}
+	text := `{"o": {` + strings.Join(fields, ", ") + `}, "a": [` + strings.Join(items, ", ") + `]}`
+	want := object(t, `{"same": true, "values": true, "loop": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "first": true, "n": 12, "at": ["set", "set", 11]}`)
+	inForms(t, text, func(t *testing.T, request func() map[string]any) {
+		if diff := cmp.Diff(want, mustCallWith(t, script, request())); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestUnchangedPartsAreReturnedByReference(t *testing.T) {
