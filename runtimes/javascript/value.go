@@ -111,7 +111,8 @@ var hints = map[string]string{
 type converter struct {
 	*engine.Walk
 	limits engine.Limits
-	check  func() // ends the call if it was stopped; nil if the caller checks that
+	check  func()        // ends the call if it was stopped; nil if the caller checks that
+	made   map[*node]any // what was made of views of Maps and Arrays, since a script may return one many times; nil until needed
 }
 
 // Count counts a value of n bytes as JSON.
@@ -281,7 +282,7 @@ func (a *converter) list(n int64, element func(int) (any, *engine.Error)) (any, 
 // mapView returns the map of the request itself if the script did not change it.
 func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 	if !m.dirty {
-		return a.shared(m.base)
+		return a.whole(&m.node, m.base)
 	}
 	if err := a.Count(2); err != nil {
 		return nil, err
@@ -314,7 +315,7 @@ func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 
 func (a *converter) listView(l *listView) (any, *engine.Error) {
 	if !l.dirty {
-		return a.shared(l.base)
+		return a.whole(&l.node, l.base)
 	}
 	return a.list(int64(l.n), func(i int) (any, *engine.Error) {
 		if v, _ := l.held(i); v != nil {
@@ -322,6 +323,24 @@ func (a *converter) listView(l *listView) (any, *engine.Error) {
 		}
 		return a.shared(l.base.Index(i))
 	})
+}
+
+// whole is shared for what a view shows.
+func (a *converter) whole(view *node, x any) (any, *engine.Error) {
+	made, ok := a.made[view]
+	if ok {
+		return made, a.countShared(x)
+	}
+	made, err := a.shared(x)
+	switch x.(type) {
+	case engine.GoMap, engine.GoSlice: // shared, if it can be
+		return made, err
+	}
+	if a.made == nil {
+		a.made = map[*node]any{}
+	}
+	a.made[view] = made
+	return made, err
 }
 
 // shared counts a Go value of the request, and returns it as maps and slices: by reference if it has only those.
