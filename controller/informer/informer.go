@@ -1,8 +1,10 @@
 // Package informer has caches of Kubernetes objects, with one shared watch for each resource.
 //
 // [Factory.Open] returns a handle to the cache of a resource. The first handle starts the watch, and closing the last one stops
-// it. Objects are cached without managedFields, which are often half of an object; the fields that one field manager owns are
-// stored separately, see [Factory.Ownership].
+// it. A handle that needs only the objects with a label may get a cache of these; see Spec.Label.
+//
+// Objects are cached without managedFields, which are often half of an object; the fields that one field manager owns are stored
+// separately, see [Factory.Ownership].
 //
 // Objects are indexed by the UID of their controller, and orphans by their namespace. Indexes by labels are added when a
 // selector first needs them, so that neither claiming children nor selecting related objects reads all objects of a kind.
@@ -16,6 +18,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +45,12 @@ type Spec struct {
 	Selector  string // of labels; "" selects all
 	Name      string // of a single object; "" is all objects
 
+	// Label is the key of a label without which the objects are not needed; "" needs all. The cache may have them nevertheless: it is
+	// that of the handles that need all, if they have one, so that no object is stored twice. If such a handle is opened later, the
+	// others use its cache too as soon as it has synced, and until they are closed; see Factory.Widened. Two different labels of one
+	// resource would have two caches: there is only one label that is used, that of generated selectors.
+	Label string
+
 	// Namespaced says that the resource has namespaces, so that Factory.Namespaces limits the cache.
 	Namespaced bool
 
@@ -65,6 +74,11 @@ type Factory struct {
 	// Open.
 	Namespaces selection.Namespaces
 
+	// Widened is called after handles that need only the objects with a label have begun to use the cache of all objects of a resource.
+	// Handlers then got all objects again, but some deletions may not have been passed: who depends on them looks at the cache again. Nil
+	// is not called. It is set before the first Open.
+	Widened func(schema.GroupVersionResource)
+
 	mu     sync.Mutex // guards shared, and handles of each
 	shared map[Spec]*shared
 }
@@ -73,7 +87,7 @@ type Factory struct {
 type shared struct {
 	cache.SharedIndexInformer
 	spec     Spec
-	handles  int
+	handles  map[*Informer]bool
 	stop     context.CancelFunc         // stops the watch
 	done     chan struct{}              // closed when the watch has stopped
 	watchErr atomic.Pointer[watchError] // the last error of the watch
@@ -98,20 +112,31 @@ func (f *Factory) Open(spec Spec) *Informer {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	parts := make([]*shared, 0, len(namespaces))
 	for _, namespace := range namespaces {
-		i.parts = append(i.parts, f.part(spec.in(namespace)))
+		part := f.part(spec.in(namespace))
+		part.handles[i] = true
+		parts = append(parts, part)
 	}
+	i.open.Store(&parts)
 	return i
 }
 
-// part returns the cache of a spec for another handle. The caller has locked mu.
+// part returns the cache for another handle with a spec. The caller has locked mu.
 func (f *Factory) part(spec Spec) *shared {
-	s := f.shared[spec]
-	if s == nil {
-		s = f.start(spec)
-		f.shared[spec] = s
+	if s := f.shared[spec]; s != nil {
+		return s
 	}
-	s.handles++
+	if s := f.shared[spec.wide()]; s != nil {
+		return s
+	}
+	s := f.start(spec)
+	f.shared[spec] = s
+	for other, narrow := range f.shared {
+		if narrow != s && other.wide() == spec {
+			go f.widen(narrow, s) // ends when s has synced or was stopped
+		}
+	}
 	return s
 }
 
@@ -155,7 +180,7 @@ func (f *Factory) start(spec Spec) *shared {
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
 		spec.limitRequest).Informer()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &shared{SharedIndexInformer: inf, spec: spec, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
+	s := &shared{SharedIndexInformer: inf, spec: spec, stop: stop, done: make(chan struct{}), handles: map[*Informer]bool{}, lookups: map[string]bool{}}
 	s.owned.read = f.Ownership
 	// The setters fail only on an informer that has been started, or has ended.
 	_ = inf.SetTransform(func(obj any) (any, error) {
@@ -190,17 +215,17 @@ func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 
 // limitRequest limits a list or watch request to the objects of the spec.
 func (s Spec) limitRequest(o *metav1.ListOptions) {
-	o.LabelSelector = s.Selector
+	o.LabelSelector = strings.Join(slices.DeleteFunc([]string{s.Selector, s.Label}, func(part string) bool { return part == "" }), ",")
 	if s.Name != "" {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.Name).String()
 	}
 }
 
-// release removes a handle. If it is the last one, release stops the watch and waits until it has stopped.
-func (f *Factory) release(s *shared) {
+// release removes a handle, unless it was removed. If it is the last one, release stops the watch and waits until it has stopped.
+func (f *Factory) release(s *shared, i *Informer) {
 	f.mu.Lock()
-	s.handles--
-	last := s.handles == 0
+	last := s.handles[i] && len(s.handles) == 1
+	delete(s.handles, i)
 	if last {
 		delete(f.shared, s.spec)
 	}
@@ -265,17 +290,22 @@ func (s Spec) strip(obj any) (any, error) {
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.
 type Informer struct {
 	spec    Spec
-	parts   []*shared // usually one; one for each of Factory.Namespaces
+	open    atomic.Pointer[[]*shared] // the parts
 	factory *Factory
 
-	mu       sync.Mutex // guards handlers
+	mu       sync.Mutex // guards handlers and closed, and changes of open
 	handlers []handler
+	closed   bool
 }
+
+// parts are the caches of the handle: usually one; one for each of Factory.Namespaces.
+func (i *Informer) parts() []*shared { return *i.open.Load() }
 
 // A handler is an event handler of a part.
 type handler struct {
 	part *shared
 	cache.ResourceEventHandlerRegistration
+	events cache.ResourceEventHandler
 }
 
 // Again returns another handle to the same cache.
@@ -315,12 +345,12 @@ func (i *Informer) Handle(handle func(old, current *object.Object)) error {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, part := range i.parts {
+	for _, part := range i.parts() {
 		r, err := part.AddEventHandler(events)
 		if err != nil {
 			return err
 		}
-		i.handlers = append(i.handlers, handler{part, r})
+		i.handlers = append(i.handlers, handler{part, r, events})
 	}
 	return nil
 }
@@ -344,12 +374,12 @@ func (i *Informer) WaitForSyncOrError(ctx context.Context) {
 
 // HasSynced reports whether the cache has synced. Before that, objects that exist may be missing.
 func (i *Informer) HasSynced() bool {
-	return !slices.ContainsFunc(i.parts, func(s *shared) bool { return !s.HasSynced() })
+	return !slices.ContainsFunc(i.parts(), func(s *shared) bool { return !s.HasSynced() })
 }
 
 // SyncError returns the last error of the watch if the cache has not synced yet, and nil otherwise.
 func (i *Informer) SyncError() error {
-	for _, s := range i.parts {
+	for _, s := range i.parts() {
 		if last := s.watchErr.Load(); last != nil && !s.HasSynced() {
 			return last.err
 		}
@@ -360,7 +390,7 @@ func (i *Informer) SyncError() error {
 // Stale returns the last error of the watch if the cache has synced but gets no updates since then, because the watch is not
 // permitted or the resource is not served any more. It returns nil otherwise, also after other errors, which are temporary.
 func (i *Informer) Stale() error {
-	for _, s := range i.parts {
+	for _, s := range i.parts() {
 		if err := s.stale(); err != nil {
 			return err
 		}
@@ -393,17 +423,20 @@ func (e *watchError) lasts(version string) bool {
 
 // Close removes the handlers of this Informer and closes the handle. It must be called once.
 func (i *Informer) Close() {
+	i.mu.Lock()
+	i.closed = true
 	for _, h := range i.handlers {
 		_ = h.part.RemoveEventHandler(h.ResourceEventHandlerRegistration) // fails only for a handler of another informer
 	}
-	for _, s := range i.parts {
-		i.factory.release(s)
+	i.mu.Unlock()
+	for _, s := range i.parts() {
+		i.factory.release(s, i)
 	}
 }
 
 // part returns the cache that has the objects of a namespace; nil if none has.
 func (i *Informer) part(namespace string) *shared {
-	for _, s := range i.parts {
+	for _, s := range i.parts() {
 		if s.spec.Namespace == "" || s.spec.Namespace == namespace {
 			return s
 		}
@@ -458,7 +491,7 @@ func (i *Informer) indexed(index, value string) []*object.Object {
 // collect returns the objects that from returns for each part.
 func (i *Informer) collect(from func(*shared) []any) []*object.Object {
 	var list []*object.Object
-	for _, s := range i.parts {
+	for _, s := range i.parts() {
 		items := from(s)
 		list = slices.Grow(list, len(items))
 		for _, item := range items {

@@ -182,7 +182,7 @@ func nameIndex(obj any) ([]string, error) { return []string{obj.(*object.Object)
 
 // ensure adds an index to each part, unless it has one. It returns false if a part has too many indexes, or has stopped.
 func (i *Informer) ensure(name string, index cache.IndexFunc) bool {
-	return !slices.ContainsFunc(i.parts, func(s *shared) bool { return !s.ensure(name, index) })
+	return !slices.ContainsFunc(i.parts(), func(s *shared) bool { return !s.ensure(name, index) })
 }
 
 // ensure adds an index with this name, unless there is one. It returns false if there are too many indexes, or if the informer has

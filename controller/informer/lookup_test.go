@@ -126,7 +126,7 @@ func TestQueriesBeyondIndexLimit(t *testing.T) {
 			t.Errorf("by %s (-want +got):\n%s", key, diff)
 		}
 	}
-	if n := len(i.parts[0].lookups); n > maxLookups {
+	if n := len(i.parts()[0].lookups); n > maxLookups {
 		t.Errorf("there are %d indexes, want no more than %d", n, maxLookups)
 	}
 }

@@ -60,7 +60,7 @@ func (w *owned) forget(obj any) {
 // Owned returns the fields that the field manager of [Factory.Ownership] owns of the object with this UID; the zero value if it
 // applied nothing.
 func (i *Informer) Owned(uid types.UID) ownership.Fields {
-	for _, s := range i.parts {
+	for _, s := range i.parts() {
 		if fields, has := s.owned.of(uid); has {
 			return fields
 		}
