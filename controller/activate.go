@@ -126,7 +126,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	if d.Shape == hook.Decorator {
 		b.Claimer = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
 	} else {
-		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
+		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive, Left: b.Left}
 	}
 	return b, nil
 }
@@ -163,7 +163,8 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 		kind := rule.ObjectKind()
 		if !opened[kind] {
 			opened[kind] = true
-			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource, Namespaced: rule.Namespaced})})
+			cache := a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource, Namespaced: rule.Namespaced, Label: b.ChildLabel})
+			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: cache})
 		}
 	}
 	if b.Revisions != nil {
@@ -229,6 +230,7 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 		a.observeLoaded(o, r)
 		a.events.Normal(o, "Started", "Started controller: %s", o.GetName())
 		a.queue.Add(spec.IDOf(o)) // so that the status reports it
+		a.wantStrays()
 	})
 }
 

@@ -120,6 +120,7 @@ type environment struct {
 	candidate *lease.Candidate // nil if Election is nil
 
 	records *records
+	strays  chan struct{}                                 // see wantStrays
 	queue   workqueue.TypedRateLimitingInterface[spec.ID] // the controllers to load
 	order   *metrics.Order[spec.ID]                       // the order of queue, which counts its metrics
 }
@@ -133,7 +134,7 @@ func newEnvironment(o Options) (*environment, error) {
 	}
 	o.Config = rest.CopyConfig(config)
 	o.Config.WarningHandlerWithContext = kube.WarningHandler{Next: cmp.Or[rest.WarningHandlerWithContext](config.WarningHandlerWithContext, rest.WarningLogger{})}
-	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords()}
+	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords(), strays: make(chan struct{}, 1)}
 	e.unfenced = config
 	if o.Election != nil {
 		e.candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
@@ -171,6 +172,7 @@ func (e *environment) connect() (err error) {
 	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
 	e.caches.Namespaces = e.WatchNamespaces
+	e.caches.Widened = e.cacheWidened
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)

@@ -68,6 +68,12 @@ type Binding struct {
 	ChildAnnotations map[string]string
 	// Match returns the selector for the children of a parent. If it is nil, children can have any labels.
 	Match func(parent *object.Object) (labels.Selector, error)
+	// ChildLabel is the key of a label that each child has, so that the caches of Children may lack other objects; "" if there is none.
+	// A CompositeController with generateSelector has one: what does not have the label of a generated selector is neither a child nor
+	// adopted. Selectors in the specs of parents, and owner references, can be any: then the caches have all objects.
+	ChildLabel string
+	// Left has the children that may have lost ChildLabel; nil if there is no such label.
+	Left *claim.Left
 	// Children are the caches of the children, one for each kind.
 	Children []claim.Cache
 	// Revisions has the ControllerRevisions of parents. It is nil if no kind of children has a rolling update method.
@@ -125,6 +131,7 @@ func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 		b.ChildAnnotations = map[string]string{claim.DecoratorAnnotation: d.Object.Name}
 	case d.GenerateSelector:
 		b.Match, b.Labels = claim.GeneratedSelector, claim.GeneratedLabels
+		b.ChildLabel, b.Left = claim.GeneratedLabel, &claim.Left{}
 	default:
 		b.Match = claim.SpecSelector
 	}

@@ -196,6 +196,7 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	case object.Deleting(existing):
 		return fmt.Errorf("%s is still being deleted: %w", object.Describe(existing), kube.ErrRequeue)
 	case ref != nil && ref.UID == parent.GetUID():
+		w.noteLeft(parent, existing)
 		return kube.ErrRequeue // the cache is stale
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
@@ -205,6 +206,13 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 		return kube.ErrRequeue // the next reconcile adopts it
 	}
 	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
+}
+
+// noteLeft notes a child that the cache does not have because it has lost its label, so that the next reconcile releases it.
+func (w *Writer) noteLeft(parent, child *object.Object) {
+	if cache := w.Binding.CacheOf(child.GroupVersionKind()); cache != nil && cache.Lacks(child) {
+		w.Binding.Left.Note(object.RefOf(parent), child)
+	}
 }
 
 // delayUpdate returns how long op has to wait because the same content was written too often before; zero if it does not

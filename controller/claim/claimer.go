@@ -37,7 +37,8 @@ type Cache struct {
 type BySelector struct {
 	Children []Cache
 	Selector func(parent *object.Object) (labels.Selector, error)
-	GetLive  func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent from the API server
+	GetLive  func(ctx context.Context, o *object.Object) (*object.Object, error) // reads an object from the API server
+	Left     *Left                                                               // of the Children, if their caches may lack objects without labels
 }
 
 // SetControllerReference implements Claimer.
@@ -73,8 +74,12 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	adopt := c.Adopter(parent, write)
 	for _, child := range c.Children {
 		set.Declare(child.Kind)
+		left, err := c.left(ctx, parent, child)
+		if err != nil {
+			failed = append(failed, err)
+		}
 		var mine []*object.Object
-		for _, o := range Owned(child.Informer, parent) {
+		for _, o := range append(Owned(child.Informer, parent), left...) {
 			if object.Deleting(parent) || selector.Matches(labels.Set(o.GetLabels())) {
 				mine = append(mine, o)
 			} else if err := release(ctx, parent, o, write); err != nil {

@@ -39,7 +39,7 @@ type Parents struct {
 
 // Children are the objects of a resource that may be children of parents.
 type Children struct {
-	Cache *informer.Informer // of the whole resource
+	Cache *informer.Informer // of the resource, or of those objects with a label that children have
 	On    Handler            // gets the changes of what is a child of a parent after the change, or was one before it
 
 	// Adopt is called when an object without an owner is new or has changed, with the parents that may adopt it; see Hub.Adopts.
@@ -53,7 +53,7 @@ type Hub[W comparable] struct {
 	// mu guards the fields below, and the fields of every feed. While it is locked, the locks of package informer and of
 	// selection.Index may be taken. Handlers are called, and caches are closed, without it.
 	mu      sync.Mutex
-	feeds   map[schema.GroupVersionResource]*feed[W]
+	feeds   map[informer.Spec]*feed[W]
 	joined  map[W][]*feed[W]                // one for each of its Parents and Children
 	about   map[schema.GroupKind][]*feed[W] // those with parents of a kind, one for each version
 	changes map[schema.GroupKind]uint64     // how often it changed which controllers select and see which objects of a kind
@@ -69,7 +69,7 @@ type adopter[W comparable] struct {
 	parent object.Ref
 }
 
-// A feed is the events of one resource, and the controllers that get them. It lasts as long as there are some. Hub.mu guards its
+// A feed is the events of the caches with one Spec, and the controllers that get them. It lasts as long as there are some. Hub.mu guards its
 // fields; hub and cache do not change. Its methods need Hub.mu, except on and concerned, which lock it.
 type feed[W comparable] struct {
 	hub   *Hub[W]
@@ -90,7 +90,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.feeds == nil {
-		h.feeds, h.joined, h.adopting = map[schema.GroupVersionResource]*feed[W]{}, map[W][]*feed[W]{}, map[W]map[object.Ref]bool{}
+		h.feeds, h.joined, h.adopting = map[informer.Spec]*feed[W]{}, map[W][]*feed[W]{}, map[W]map[object.Ref]bool{}
 		h.about, h.changes = map[schema.GroupKind][]*feed[W]{}, map[schema.GroupKind]uint64{}
 		h.seen = map[W]map[string]bool{}
 	}
@@ -126,10 +126,10 @@ func (f *feed[W]) addParents(who W, p Parents) {
 
 // feed is the feed of a cache, with one more user.
 func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
-	f := h.feeds[cache.Resource()]
+	f := h.feeds[cache.Spec()]
 	if f == nil {
 		f = &feed[W]{hub: h, cache: cache.Again(), finalizers: map[string]W{}, parents: map[W]Parents{}, children: map[W][]Children{}}
-		h.feeds[cache.Resource()] = f
+		h.feeds[cache.Spec()] = f
 	}
 	f.users++
 	h.joined[who] = append(h.joined[who], f)
@@ -171,7 +171,7 @@ func (h *Hub[W]) leave(who W) (unused []*informer.Informer) {
 	for _, f := range h.joined[who] {
 		f.drop(who)
 		if f.users--; f.users == 0 {
-			delete(h.feeds, f.cache.Resource())
+			delete(h.feeds, f.cache.Spec())
 			unused = append(unused, f.cache)
 		}
 	}

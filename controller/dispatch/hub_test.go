@@ -101,7 +101,7 @@ func (w *world) joinAs(t testing.TB, widgets schema.GroupVersionResource, who, s
 // event gives who is told of one.
 func (w *world) event(resource schema.GroupVersionResource, old, current *object.Object) string {
 	w.told = nil
-	if f := w.feeds[resource]; f != nil {
+	if f := w.feeds[informer.Spec{Resource: resource}]; f != nil {
 		f.on(old, current)
 	}
 	slices.Sort(w.told)
@@ -454,7 +454,7 @@ func BenchmarkEvent(b *testing.B) {
 			for i := range n {
 				w.join(b, fmt.Sprint(i), fmt.Sprintf("tenant=%d", i))
 			}
-			f, old, current := w.feeds[widgets], widget("w", of("0")), widget("w", of("0"))
+			f, old, current := w.feeds[informer.Spec{Resource: widgets}], widget("w", of("0")), widget("w", of("0"))
 			current.SetResourceVersion("2")
 			for b.Loop() {
 				if got := len(f.concerned(old, current)); got != 1 {

@@ -311,6 +311,9 @@ type handler struct {
 // Again returns another handle to the same cache.
 func (i *Informer) Again() *Informer { return i.factory.Open(i.spec) }
 
+// Spec returns the spec of the handle.
+func (i *Informer) Spec() Spec { return i.spec }
+
 // Resource returns the resource of the cache.
 func (i *Informer) Resource() schema.GroupVersionResource { return i.spec.Resource }
 

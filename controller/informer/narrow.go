@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"slices"
+
 	"k8s.io/client-go/tools/cache"
 
 	"metascript/controller/object"
@@ -53,7 +55,7 @@ func (i *Informer) move(from, to *shared) bool {
 	if i.closed {
 		return false
 	}
-	parts := append([]*shared(nil), i.parts()...)
+	parts := slices.Clone(i.parts())
 	for n, part := range parts {
 		if part == from {
 			parts[n] = to
@@ -72,15 +74,18 @@ func (i *Informer) move(from, to *shared) bool {
 	return true
 }
 
-// Narrow reports whether the cache may lack objects in a namespace that do not have the label of its spec. An object that loses the
-// label is deleted from such a cache.
-func (i *Informer) Narrow(namespace string) bool {
-	s := i.part(namespace)
-	return s != nil && s.spec.Label != ""
+// Narrow reports whether the cache may lack objects that do not have the label of its spec. An object that loses the label is
+// deleted from such a cache.
+func (i *Informer) Narrow() bool {
+	return slices.ContainsFunc(i.parts(), func(s *shared) bool { return s.spec.Label != "" })
 }
 
 // Lacks reports whether the cache lacks an object because it does not have the label of its spec.
 func (i *Informer) Lacks(o *object.Object) bool {
-	_, labeled := o.GetLabels()[i.spec.Label]
-	return !labeled && i.Narrow(o.GetNamespace())
+	s := i.part(o.GetNamespace())
+	if s == nil || s.spec.Label == "" {
+		return false
+	}
+	_, labeled := o.GetLabels()[s.spec.Label]
+	return !labeled
 }

@@ -34,7 +34,7 @@ func TestNarrowCacheHasOnlyLabeledObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"default/a"}, keys(i.List())); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	if !i.Narrow("default") || i.Lacks(labeled("c")) || !i.Lacks(configMap("default", "b")) {
+	if !i.Narrow() || i.Lacks(labeled("c")) || !i.Lacks(configMap("default", "b")) {
 		t.Error("the handle does not say that it lacks the objects without the label")
 	}
 }
@@ -46,7 +46,7 @@ func TestNarrowHandleUsesWideCache(t *testing.T) {
 	if n := c.Running(); n != 1 {
 		t.Errorf("%d watches run, want 1", n)
 	}
-	if i.Narrow("default") || i.Lacks(configMap("default", "b")) || len(i.List()) != 2 {
+	if i.Narrow() || i.Lacks(configMap("default", "b")) || len(i.List()) != 2 {
 		t.Error("the handle does not have all objects, or does not say so")
 	}
 }
@@ -66,7 +66,7 @@ func TestNarrowHandlesUseWideCacheThatIsOpenedLater(t *testing.T) {
 		t.Errorf("%v was widened", got)
 	}
 	for _, i := range []*Informer{first, second} {
-		if diff := cmp.Diff([]string{"default/a", "default/b"}, keys(i.List())); diff != "" || i.Narrow("default") {
+		if diff := cmp.Diff([]string{"default/a", "default/b"}, keys(i.List())); diff != "" || i.Narrow() {
 			t.Errorf("objects (-want +got):\n%s", diff)
 		}
 	}
@@ -80,7 +80,7 @@ func TestNarrowHandlesUseWideCacheThatIsOpenedLater(t *testing.T) {
 	wide.Close()
 	c.remove(t, b)
 	seen.expect(t, "deleted b")
-	if third := c.open(t, labeledSpec); third.Narrow("default") || c.Running() != 1 {
+	if third := c.open(t, labeledSpec); third.Narrow() || c.Running() != 1 {
 		t.Error("another handle has a cache of its own")
 	}
 }
@@ -103,13 +103,13 @@ func TestHandlesAreClosedWhileWideCacheIsFilled(t *testing.T) {
 	closed, kept := c.Open(labeledSpec), c.open(t, labeledSpec)
 	wide := c.Open(Spec{Resource: configMaps})
 	closed.Close()
-	if !kept.Narrow("default") {
+	if !kept.Narrow() {
 		t.Error("a handle uses a cache that is not filled")
 	}
 	close(filled)
 	<-widened
 	fill(t, wide)
-	if n := len(kept.List()); n != 2 || kept.Narrow("default") {
+	if n := len(kept.List()); n != 2 || kept.Narrow() {
 		t.Errorf("the other handle has %d objects, want 2", n)
 	}
 	wide.Close()

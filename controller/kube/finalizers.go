@@ -27,19 +27,19 @@ type Finalizers struct {
 // pageSize is how many objects a list request returns at most, which limits the memory.
 const pageSize = 500
 
-// EachMetadata calls visit with the metadata of each object of a resource that has namespaces, in these. The error is that of a list
-// request.
-func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, in selection.Namespaces, visit func(*metav1.PartialObjectMetadata)) error {
+// EachMetadata calls visit with the metadata of each object of a resource that has namespaces, in these, and that a selector of labels
+// selects; "" selects all. The error is that of a list request.
+func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, in selection.Namespaces, selector string, visit func(*metav1.PartialObjectMetadata)) error {
 	for _, namespace := range in.Requests() {
-		if err := eachMetadata(ctx, client.Resource(resource).Namespace(namespace), visit); err != nil {
+		if err := eachMetadata(ctx, client.Resource(resource).Namespace(namespace), selector, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachMetadata(ctx context.Context, client metadata.ResourceInterface, visit func(*metav1.PartialObjectMetadata)) error {
-	options := metav1.ListOptions{Limit: pageSize}
+func eachMetadata(ctx context.Context, client metadata.ResourceInterface, selector string, visit func(*metav1.PartialObjectMetadata)) error {
+	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
 	for {
 		page, err := client.List(ctx, options)
 		if err != nil {
@@ -58,7 +58,7 @@ func eachMetadata(ctx context.Context, client metadata.ResourceInterface, visit 
 // error of visit, and returns all errors joined.
 func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.Object) error) error {
 	var failed []error
-	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, f.Namespaces, func(item *metav1.PartialObjectMetadata) {
+	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, f.Namespaces, "", func(item *metav1.PartialObjectMetadata) {
 		if len(item.Finalizers) > 0 {
 			failed = append(failed, visit(outline(r, item.ObjectMeta)))
 		}

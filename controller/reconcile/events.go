@@ -78,6 +78,9 @@ func (e *eventHandler) onChild(old, current *object.Object) {
 	if old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
+	if current == nil {
+		e.noteLeft(old)
+	}
 	queued := map[object.Ref]bool{}
 	for _, o := range []*object.Object{old, current} {
 		if o == nil {

@@ -355,6 +355,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, 
 //
 //   - its back-off in the queue
 //   - its failures and results in the breakers, the canary and the tallies of the fallbacks, of the current version
+//   - its children that may have lost their labels
 //   - the responses of the customize hook, and its queries in related.Caches
 //   - its parentState
 //
@@ -363,6 +364,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, 
 func (r *Reconciler) forget(key object.Ref) {
 	r.queue.Forget(key)
 	r.current.Load().Forget(key)
+	r.binding.Left.Forget(key)
 	r.forgetRelated(key)
 	r.states.forget(key)
 }

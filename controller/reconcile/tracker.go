@@ -45,10 +45,10 @@ func (t tracker) expect(shown func() bool) {
 	pending.shown = append(pending.shown, shown)
 }
 
-// cacheShows returns a function that reports whether the cache of op's object shows op; nil if the kind has no cache.
+// cacheShows returns a function that reports whether the cache of op's object shows op; nil if no cache will have the object.
 func (t tracker) cacheShows(op plan.Op, stored *object.Object) func() bool {
 	cache := t.binding.CacheOf(stored.GroupVersionKind())
-	if cache == nil {
+	if cache == nil || cache.Lacks(stored) {
 		return nil
 	}
 	if op.Verb != plan.Delete {

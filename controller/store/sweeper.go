@@ -102,7 +102,7 @@ func storedAt(o *metav1.PartialObjectMetadata) time.Time {
 // used returns the names of the ConfigMaps to which ControllerRevisions refer, and of those that this server uses or will use.
 func (s *Sweeper) used(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
-	err := kube.EachMetadata(ctx, s.Metadata, v1alpha1.ControllerRevisions, s.Watched, func(revision *metav1.PartialObjectMetadata) {
+	err := kube.EachMetadata(ctx, s.Metadata, v1alpha1.ControllerRevisions, s.Watched, "", func(revision *metav1.PartialObjectMetadata) {
 		used[NamePrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
 	})
 	s.InUse(func(digest string) { used[NamePrefix+digest] = true })

@@ -72,7 +72,7 @@ func (u *Uninstaller) Look(ctx context.Context) (*Left, error) {
 	failed := []error{err}
 	left := newLeft()
 	for _, r := range resources {
-		err := kube.EachMetadata(ctx, u.outlines, r.GroupVersionResource, nil, func(o *metav1.PartialObjectMetadata) { left.add(r, o) })
+		err := kube.EachMetadata(ctx, u.outlines, r.GroupVersionResource, nil, "", func(o *metav1.PartialObjectMetadata) { left.add(r, o) })
 		if err != nil && !apierrors.IsNotFound(err) { // the kind was deleted since it was discovered
 			failed = append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))
 		}
