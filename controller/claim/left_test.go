@@ -1,0 +1,106 @@
+package claim
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan/plantest"
+)
+
+// narrowCache returns a filled cache of the ConfigMaps with the label of generated selectors, of which the API server has none.
+func narrowCache(t *testing.T) Cache {
+	t.Helper()
+	lists := map[schema.GroupVersionResource]string{objecttest.ConfigMaps: "ConfigMapList"}
+	caches := informer.NewFactory(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists), slog.New(slog.DiscardHandler))
+	cache := Cache{objecttest.ConfigMap("a", nil).GroupVersionKind(), caches.Open(informer.Spec{Resource: objecttest.ConfigMaps, Label: GeneratedLabel})}
+	t.Cleanup(cache.Informer.Close)
+	if !cache.Informer.WaitForSync(t.Context()) {
+		t.Fatal("the cache did not fill")
+	}
+	return cache
+}
+
+func TestClaimOfChildrenThatLeft(t *testing.T) {
+	parent, going := objecttest.Widget(nil), objecttest.Widget(objecttest.Deleting)
+	missing := apierrors.NewNotFound(schema.GroupResource{}, "a")
+	refused := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
+	for _, c := range []struct {
+		name   string
+		parent *object.Object
+		live   *object.Object // on the API server
+		err    error          // of reading it
+		names  []string       // of the children
+		ops    []string
+		noted  int    // that are still noted
+		fails  string // the beginning of the error
+	}{
+		{name: "it has lost the label, and is released", parent: parent, live: unmatched("a", parent), ops: []string{"update ConfigMap default/a"}},
+		{name: "it was deleted", parent: parent, err: missing},
+		{name: "it is being deleted", parent: parent, live: objecttest.With(unmatched("a", parent), objecttest.Deleting)},
+		{name: "it has the label again, so that the cache will have it", parent: parent, live: objecttest.ConfigMap("a", parent)},
+		{name: "somebody else owns it", parent: parent, live: unmatched("a", stranger())},
+		{name: "nobody owns it", parent: parent, live: unmatched("a", nil)},
+		{name: "the parent is being deleted, so that it stays a child", parent: going, live: unmatched("a", going), names: []string{"default/a"}, noted: 1},
+		{name: "it cannot be read now", parent: parent, err: context.DeadlineExceeded, noted: 1, fails: "read ConfigMap default/a, which may have lost its labels: "},
+		{name: "it must not be read", parent: parent, err: refused, fails: "read ConfigMap default/a, which may have lost its labels: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write, cache, left := &plantest.Recorder{}, narrowCache(t), &Left{}
+			left.Note(object.RefOf(parent), objecttest.ConfigMap("a", parent))
+			owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, Left: left, GetLive: func(context.Context, *object.Object) (*object.Object, error) {
+				return c.live, c.err
+			}}
+			set, err := owner.Claim(t.Context(), c.parent, write)
+			if (err == nil) != (c.fails == "") || err != nil && !strings.HasPrefix(err.Error(), c.fails) {
+				t.Errorf("error %v, want %q", err, c.fails)
+			}
+			var names []string
+			for o := range set.All() {
+				names = append(names, object.KeyOf(o).String())
+			}
+			if diff := cmp.Diff(c.names, names); diff != "" {
+				t.Errorf("children (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.ops, write.Recorded()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			if n := len(left.children(object.RefOf(parent), cache.Kind)); n != c.noted {
+				t.Errorf("%d children are noted, want %d", n, c.noted)
+			}
+			left.Forget(object.RefOf(parent))
+			if len(left.of) != 0 {
+				t.Errorf("%v is not forgotten", left.of)
+			}
+		})
+	}
+}
+
+func TestChildThatIsNotedMeanwhileStaysNoted(t *testing.T) {
+	parent, left := objecttest.Widget(nil), &Left{}
+	first, second := objecttest.ConfigMap("a", parent), objecttest.ConfigMap("a", parent)
+	left.Note(object.RefOf(parent), first)
+	left.Note(object.RefOf(parent), second)
+	left.remove(object.RefOf(parent), first)
+	if n := len(left.children(object.RefOf(parent), first.GroupVersionKind())); n != 1 {
+		t.Errorf("%d children are noted, want 1", n)
+	}
+}
+
+func TestNoLeftIsEmpty(t *testing.T) {
+	var left *Left
+	left.Forget(object.Ref{})
+	if left.children(object.Ref{}, object.Kind{}) != nil {
+		t.Error("it has children")
+	}
+}
