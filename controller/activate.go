@@ -230,7 +230,7 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 		a.observeLoaded(o, r)
 		a.events.Normal(o, "Started", "Started controller: %s", o.GetName())
 		a.queue.Add(spec.IDOf(o)) // so that the status reports it
-		a.wantStrays()
+		a.strays.Want()
 	})
 }
 

@@ -16,7 +16,7 @@
 //   - children: plans and does the writes to the children of a parent
 //   - call: decides which hooks are called for a parent, and whether; binding: what a controller object means
 //   - rights: what a controller has to be permitted, and why
-//   - related: the caches of related objects
+//   - related: the caches of related objects; strays: looks for owned objects that caches of children lack
 //   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
 //   - revisions: stores revisions of parents in ControllerRevisions; store: stores versions of scripts in ConfigMaps
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks

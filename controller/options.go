@@ -37,6 +37,7 @@ import (
 	"metascript/controller/selection"
 	"metascript/controller/spec"
 	"metascript/controller/static"
+	"metascript/controller/strays"
 	"metascript/scripts"
 )
 
@@ -120,7 +121,7 @@ type environment struct {
 	candidate *lease.Candidate // nil if Election is nil
 
 	records *records
-	strays  chan struct{}                                 // see wantStrays
+	strays  *strays.Finder
 	queue   workqueue.TypedRateLimitingInterface[spec.ID] // the controllers to load
 	order   *metrics.Order[spec.ID]                       // the order of queue, which counts its metrics
 }
@@ -134,7 +135,7 @@ func newEnvironment(o Options) (*environment, error) {
 	}
 	o.Config = rest.CopyConfig(config)
 	o.Config.WarningHandlerWithContext = kube.WarningHandler{Next: cmp.Or[rest.WarningHandlerWithContext](config.WarningHandlerWithContext, rest.WarningLogger{})}
-	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords(), strays: make(chan struct{}, 1)}
+	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords(), strays: strays.New()}
 	e.unfenced = config
 	if o.Election != nil {
 		e.candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
@@ -172,7 +173,9 @@ func (e *environment) connect() (err error) {
 	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
 	e.caches.Namespaces = e.WatchNamespaces
-	e.caches.Widened = e.cacheWidened
+	e.caches.Widened = e.strays.Cached
+	e.strays.Metadata, e.strays.Namespaces, e.strays.Log = e.outlines, e.WatchNamespaces, e.Log
+	e.strays.Owners, e.strays.Leads = e.strayOwners, e.leads
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
@@ -215,6 +218,15 @@ func (e *environment) shareAmongReconcilers() {
 	}
 	e.webhookResponses = bodies.New(e.WebhookMemory)
 	e.cachedResponses = bodies.New(e.webhookResponses.Size() / 2)
+}
+
+// strayOwners returns the controllers that run.
+func (e *environment) strayOwners() []strays.Owner {
+	var all []strays.Owner
+	for _, r := range e.records.running() {
+		all = append(all, r.Strays)
+	}
+	return all
 }
 
 // leads reports whether this server leads.

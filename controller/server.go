@@ -97,7 +97,7 @@ func (s *Server) run(ctx context.Context) error {
 func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	under.Go(func() { s.reloadWhenLeading(ctx) })
 	under.Go(func() { s.sandbox.WatchRunaways(ctx, s.queue.Add) })
-	under.Go(func() { s.findStrays(ctx) })
+	under.Go(func() { s.strays.Run(ctx) })
 	if s.Static == nil { // static controllers must not delete what those in the cluster have stored
 		under.Go(func() { s.sweep(ctx) })
 	}

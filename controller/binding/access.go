@@ -31,7 +31,7 @@ func (b *Binding) MayReadParent(ctx context.Context, parent *object.Object) erro
 func (b *Binding) MayReadChildren(ctx context.Context, parent *object.Object) error {
 	scope := access.Scope{Namespace: parent.GetNamespace()}
 	for _, child := range b.Children {
-		scope.GroupResource = child.Informer.Resource().GroupResource()
+		scope.GroupResource = child.Informer.Spec().Resource.GroupResource()
 		if err := b.Access.MayRead(ctx, scope); err != nil {
 			return err
 		}

@@ -112,13 +112,13 @@ func (f *Factory) Open(spec Spec) *Informer {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	parts := make([]*shared, 0, len(namespaces))
+	all := make(parts, 0, len(namespaces))
 	for _, namespace := range namespaces {
 		part := f.part(spec.in(namespace))
 		part.handles[i] = true
-		parts = append(parts, part)
+		all = append(all, part)
 	}
-	i.open.Store(&parts)
+	i.open.Store(&all)
 	return i
 }
 
@@ -290,7 +290,7 @@ func (s Spec) strip(obj any) (any, error) {
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.
 type Informer struct {
 	spec    Spec
-	open    atomic.Pointer[[]*shared] // the parts
+	open    atomic.Pointer[parts]
 	factory *Factory
 
 	mu       sync.Mutex // guards handlers and closed, and changes of open
@@ -298,8 +298,10 @@ type Informer struct {
 	closed   bool
 }
 
-// parts are the caches of the handle: usually one; one for each of Factory.Namespaces.
-func (i *Informer) parts() []*shared { return *i.open.Load() }
+// parts are the caches of a handle: usually one; one for each of Factory.Namespaces.
+type parts []*shared
+
+func (i *Informer) parts() parts { return *i.open.Load() }
 
 // A handler is an event handler of a part.
 type handler struct {
@@ -313,9 +315,6 @@ func (i *Informer) Again() *Informer { return i.factory.Open(i.spec) }
 
 // Spec returns the spec of the handle.
 func (i *Informer) Spec() Spec { return i.spec }
-
-// Resource returns the resource of the cache.
-func (i *Informer) Resource() schema.GroupVersionResource { return i.spec.Resource }
 
 // Handle calls handler for each change of an object, one at a time, after the cache has the change: handler(nil, o) after o was
 // added, also for each object that is in the cache already; handler(old, o) after it was updated; handler(old, nil) after it
@@ -462,7 +461,7 @@ func (i *Informer) Get(key object.Key) *object.Object {
 
 // List returns all objects, in no order.
 func (i *Informer) List() []*object.Object {
-	return i.collect(func(s *shared) []any { return s.GetIndexer().List() })
+	return i.parts().collect(func(s *shared) []any { return s.GetIndexer().List() })
 }
 
 // OwnedBy returns the objects whose controller has this UID, in no order.
@@ -482,7 +481,7 @@ func (i *Informer) CaughtUp(namespace, resourceVersion string) bool {
 
 // indexed returns the objects with a value in an index; nil if there is no such index.
 func (i *Informer) indexed(index, value string) []*object.Object {
-	return i.collect(func(s *shared) []any {
+	return i.parts().collect(func(s *shared) []any {
 		found, err := s.GetIndexer().ByIndex(index, value)
 		if err != nil {
 			return nil
@@ -492,9 +491,9 @@ func (i *Informer) indexed(index, value string) []*object.Object {
 }
 
 // collect returns the objects that from returns for each part.
-func (i *Informer) collect(from func(*shared) []any) []*object.Object {
+func (p parts) collect(from func(*shared) []any) []*object.Object {
 	var list []*object.Object
-	for _, s := range i.parts() {
+	for _, s := range p {
 		items := from(s)
 		list = slices.Grow(list, len(items))
 		for _, item := range items {

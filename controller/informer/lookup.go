@@ -35,7 +35,7 @@ func (i *Informer) candidates(q selection.Query) []*object.Object {
 	if found, ok := i.labeled(lookup{everywhere: q.Namespace == ""}, q.Namespace, q.Labels); ok {
 		return found
 	}
-	if q.Namespace != "" && i.ensure("namespace", namespaceIndex) {
+	if q.Namespace != "" && i.parts().ensure("namespace", namespaceIndex) {
 		return i.indexed("namespace", q.Namespace)
 	}
 	return i.List()
@@ -45,7 +45,7 @@ func (i *Informer) candidates(q selection.Query) []*object.Object {
 func (i *Informer) named(namespace string, names []string) []*object.Object {
 	var found []*object.Object
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	if namespace == "" && !i.ensure("name", nameIndex) {
+	if namespace == "" && !i.parts().ensure("name", nameIndex) {
 		return i.List()
 	}
 	for _, name := range names {
@@ -60,7 +60,7 @@ func (i *Informer) named(namespace string, names []string) []*object.Object {
 
 // WithFinalizer returns the objects that have a finalizer, in no order.
 func (i *Informer) WithFinalizer(name string) []*object.Object {
-	if i.ensure("finalizer", finalizerIndex) {
+	if i.parts().ensure("finalizer", finalizerIndex) {
 		return i.indexed("finalizer", name)
 	}
 	return slices.DeleteFunc(i.List(), func(o *object.Object) bool { return !slices.Contains(o.GetFinalizers(), name) })
@@ -97,7 +97,7 @@ func (i *Informer) labeled(by lookup, namespace string, selector labels.Selector
 		return nil, false
 	}
 	by.keys = strings.Join(keys, separator)
-	if !i.ensure(by.name(), by.values) {
+	if !i.parts().ensure(by.name(), by.values) {
 		return nil, false
 	}
 	var found []*object.Object
@@ -181,8 +181,8 @@ func namespaceIndex(obj any) ([]string, error) {
 func nameIndex(obj any) ([]string, error) { return []string{obj.(*object.Object).GetName()}, nil }
 
 // ensure adds an index to each part, unless it has one. It returns false if a part has too many indexes, or has stopped.
-func (i *Informer) ensure(name string, index cache.IndexFunc) bool {
-	return !slices.ContainsFunc(i.parts(), func(s *shared) bool { return !s.ensure(name, index) })
+func (p parts) ensure(name string, index cache.IndexFunc) bool {
+	return !slices.ContainsFunc(p, func(s *shared) bool { return !s.ensure(name, index) })
 }
 
 // ensure adds an index with this name, unless there is one. It returns false if there are too many indexes, or if the informer has

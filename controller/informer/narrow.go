@@ -21,7 +21,7 @@ func (f *Factory) widen(narrow, wide *shared) {
 	}
 	moved := false
 	for i := f.next(narrow, wide); i != nil; i = f.next(narrow, wide) {
-		if i.move(narrow, wide) {
+		if move(i, narrow, wide) {
 			moved = true
 		} else {
 			f.release(wide, i)
@@ -47,21 +47,21 @@ func (f *Factory) next(narrow, wide *shared) *Informer {
 	return nil
 }
 
-// move replaces one part of the handle by another one, with the handlers. It returns false if the handle was closed. The handlers of
+// move replaces one part of a handle by another one, with the handlers. It returns false if the handle was closed. The handlers of
 // the new part get all its objects before the old part has no handlers any more, so that only a deletion may not be passed.
-func (i *Informer) move(from, to *shared) bool {
+func move(i *Informer, from, to *shared) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
 		return false
 	}
-	parts := slices.Clone(i.parts())
-	for n, part := range parts {
+	all := slices.Clone(i.parts())
+	for n, part := range all {
 		if part == from {
-			parts[n] = to
+			all[n] = to
 		}
 	}
-	i.open.Store(&parts)
+	i.open.Store(&all)
 	for n, h := range i.handlers {
 		if h.part != from {
 			continue

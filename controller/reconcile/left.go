@@ -11,7 +11,7 @@ import (
 )
 
 // noteLeft notes a child of which a cache of the objects with a label says that it was deleted: it may have lost the label. A server
-// that does not lead releases no child, and looks for those that lost their label when it begins to lead; see Reconciler.NoteStray.
+// that does not lead releases no child, and looks for those that lost their label when it begins to lead; see Strays.Note.
 func (e *eventHandler) noteLeft(child *object.Object) {
 	cache, b := e.r.binding.CacheOf(child.GroupVersionKind()), e.r.binding
 	if b.Left == nil || cache == nil || !cache.Narrow() || object.Deleting(child) || !e.r.leading.IsOpen() {
@@ -22,15 +22,19 @@ func (e *eventHandler) noteLeft(child *object.Object) {
 	}
 }
 
-// NarrowChildren returns the kinds of children whose caches lack the objects without the label of a generated selector.
-func (r *Reconciler) NarrowChildren() []claim.Cache {
-	return slices.DeleteFunc(slices.Clone(r.binding.Children), func(child claim.Cache) bool { return !child.Informer.Narrow() })
+// Strays are the children of a Reconciler that do not have the label of their selector, and that the caches may lack therefore.
+type Strays struct{ r *Reconciler }
+
+// Kinds returns the kinds of children whose caches lack the objects without the label.
+func (s Strays) Kinds() []claim.Cache {
+	return slices.DeleteFunc(slices.Clone(s.r.binding.Children), func(child claim.Cache) bool { return !child.Informer.Narrow() })
 }
 
-// NoteStray queues the parent that owns an object of a kind of children, if the cache lacks the object because it does not have the
+// Note queues the parent that owns an object of a kind of children, if the cache lacks the object because it does not have the
 // label of the children, so that the parent releases it. The object needs its names and its owner references only.
-func (r *Reconciler) NoteStray(o *object.Object) {
-	cache, b := r.binding.CacheOf(o.GroupVersionKind()), r.binding
+func (s Strays) Note(o *object.Object) {
+	r, b := s.r, s.r.binding
+	cache := b.CacheOf(o.GroupVersionKind())
 	owner, owned := b.OwnerOf(o)
 	if b.Left == nil || cache == nil || !owned || !cache.Lacks(o) || !r.hasSynced.Load() || b.Only != nil && !b.Only(owner) {
 		return
@@ -41,11 +45,10 @@ func (r *Reconciler) NoteStray(o *object.Object) {
 	}
 }
 
-// CacheWidened queues all parents, if the resource is one of children whose cache lacked objects until now; see
-// informer.Factory.Widened.
-func (r *Reconciler) CacheWidened(resource schema.GroupVersionResource) {
-	of := func(child claim.Cache) bool { return child.Informer.Resource() == resource }
-	if r.binding.ChildLabel != "" && slices.ContainsFunc(r.binding.Children, of) {
-		r.enqueueAll(queue.ChildChanged)
+// Cached queues all parents, if the resource is one of children whose cache lacked objects until now; see informer.Factory.Widened.
+func (s Strays) Cached(resource schema.GroupVersionResource) {
+	of := func(child claim.Cache) bool { return child.Informer.Spec().Resource == resource }
+	if s.r.binding.ChildLabel != "" && slices.ContainsFunc(s.r.binding.Children, of) {
+		s.r.enqueueAll(queue.ChildChanged)
 	}
 }

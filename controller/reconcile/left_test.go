@@ -85,14 +85,14 @@ func TestStrayIsReleased(t *testing.T) {
 	other := objecttest.Widget(func(o *object.Object) { o.SetUID("u9") })
 	missing := objecttest.Widget(func(o *object.Object) { o.SetName("missing") })
 	r, write := newNarrowReconciler(t, parent)
-	if n := len(r.NarrowChildren()); n != 1 {
+	if n := len(r.Strays.Kinds()); n != 1 {
 		t.Errorf("%d kinds of children are narrow, want 1", n)
 	}
 	for _, o := range []*object.Object{lost(other), lost(missing), objecttest.ConfigMap("a", parent)} {
-		r.NoteStray(o)
+		r.Strays.Note(o)
 	}
 	expectQueued(t, r)
-	r.NoteStray(lost(parent))
+	r.Strays.Note(lost(parent))
 	expectQueued(t, r, "default/w")
 	if diff := cmp.Diff([]string{"update ConfigMap default/a"}, r.writesToChildren(t, write)); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
@@ -101,8 +101,8 @@ func TestStrayIsReleased(t *testing.T) {
 
 func TestParentsAreQueuedWhenCacheIsWidened(t *testing.T) {
 	r, _ := newNarrowReconciler(t, objecttest.Widget(nil))
-	r.CacheWidened(schema.GroupVersionResource{Version: "v1", Resource: "secrets"})
+	r.Strays.Cached(schema.GroupVersionResource{Version: "v1", Resource: "secrets"})
 	expectQueued(t, r)
-	r.CacheWidened(objecttest.ConfigMaps)
+	r.Strays.Cached(objecttest.ConfigMaps)
 	expectQueued(t, r, "default/w")
 }

@@ -61,6 +61,7 @@ type Reconciler struct {
 	queue         *queue.Queue
 	events        *parentEvents
 	metrics       *metrics.Controller
+	Strays        Strays
 	changed       func()           // see Options.Changed; not nil
 	observer      observe.Observer // nil if there is none
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
@@ -124,7 +125,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	r.finalizers.binding, r.finalizers.events = b, r.events
 	r.finalizers.released.Store(o.FinalizersReleased)
 	r.statusKinds.withoutTransitionTimes, r.statusKinds.withoutStatus = map[object.Kind]bool{}, map[object.Kind]bool{}
-	r.worker.r, r.handler.r, r.fallbacks.r = r, r, r
+	r.worker.r, r.handler.r, r.fallbacks.r, r.Strays.r = r, r, r, r
 	r.fallbacks.reported = map[string]bool{}
 	if o.Before != nil {
 		r.initialReason, r.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.wereReported()

@@ -25,6 +25,7 @@ var layers = []string{
 	"binding",
 	"rights", // what a controller has to be permitted
 	"related",
+	"strays",
 	"finalizers",
 	"static",
 	"revisions",
