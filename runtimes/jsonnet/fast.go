@@ -21,6 +21,8 @@ type fast struct {
 	i      interpreter
 	calls  int // nested calls, for each of which the interpreter would have a stack frame
 	nested int // nested expressions
+
+	literals map[*ast.LiteralString]value
 }
 
 // maxFast is how deeply expressions may be nested for a fast evaluator.
@@ -276,7 +278,7 @@ func (f *fast) evalNode(n ast.Node, s *bindingScope) (value, bool) {
 	case *ast.Index:
 		return f.index(n, s)
 	case *ast.LiteralString:
-		return newString(n.Value), true
+		return f.literal(n), true
 	case *ast.LiteralNumber:
 		x, err := strconv.ParseFloat(n.OriginalString, 64)
 		return newNumber(x), err == nil
@@ -313,6 +315,19 @@ func (f *fast) evalNode(n ast.Node, s *bindingScope) (value, bool) {
 		return objectFrom(self), self != nil
 	}
 	return nil, false
+}
+
+// literal returns the value of a string, which is the same in all of a call.
+func (f *fast) literal(n *ast.LiteralString) value {
+	v, ok := f.literals[n]
+	if !ok {
+		if f.literals == nil {
+			f.literals = map[*ast.LiteralString]value{}
+		}
+		v = newString(n.Value)
+		f.literals[n] = v
+	}
+	return v
 }
 
 // locals returns the scope with some more variables, which can use each other.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/google/go-jsonnet/ast"
 )
@@ -38,8 +37,7 @@ func modulo(o *operation) (value, error, bool) {
 			return newString(text), nil, true
 		}
 	}
-	base := *(**objectValue)(unsafe.Add(o.i, layout.baseStd))
-	f, err := fieldOf(base, o.i, "mod")
+	f, err := fieldOf(*baseStd(o.i), o.i, "mod")
 	if err != nil {
 		return nil, err, true
 	}

@@ -599,5 +599,8 @@ var prepareInterpreter = sync.OnceValue(func() error {
 	if err := checkValues(); err != nil {
 		return err
 	}
-	return installGuards()
+	if err := installGuards(); err != nil {
+		return err
+	}
+	return prepareTemplate()
 })

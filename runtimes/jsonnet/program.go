@@ -106,18 +106,13 @@ func (p *program) evaluate(ctx context.Context, g *guard, expr ast.Node) (any, e
 	if ctx.Err() != nil {
 		return nil, engine.Stopped(ctx, engine.Pos{File: p.entry}, g.limits)
 	}
-	vm := gojsonnet.MakeVM()
-	vm.MaxStack = g.limits.Stack + ownFrames
-	vm.Importer(&gojsonnet.MemoryImporter{Data: p.data})
 	g.log.guard = g
-	vm.SetTraceOut(g.log)
 	comparison := &ast.Binary{Op: ast.BopManifestEqual, Left: nullNode, Right: expr}
 	comparison.SetFreeVariables(expr.FreeVariables())
 	root := localNode(p.binds, comparison)
 	g.root, g.answer = root, expr
 	g.library = p.library
-	g.hook(ctx).install(vm)
-	_, err := vm.Evaluate(root)
+	err := evaluateNode(newInterpreter(g.hook(ctx), g.log, g.limits.Stack+ownFrames, p.data), root)
 	if g.scriptErr != nil {
 		err = g.scriptErr
 	}
