@@ -114,7 +114,7 @@ func BenchmarkCall(b *testing.B) {
 				p := compile(b, bench.text)
 				arg := composite(bench.pods)
 				if form == "packed" {
-					arg = packedRequest(b, arg)
+					arg = packedRequest(arg)
 				}
 				b.ReportAllocs()
 				for b.Loop() {

@@ -11,3 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, engine.Jsonnet, jsonnet.New())
 }
+
+func TestConformancePacked(t *testing.T) {
+	enginetest.RunPacked(t, engine.Jsonnet, jsonnet.New())
+}

@@ -14,6 +14,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/cputime"
+	"metascript/engine/enginetest"
 	"metascript/runtimes/jsonnet"
 )
 
@@ -54,7 +55,7 @@ func FuzzCompile(f *testing.F) {
 			if err != nil {
 				wantScriptError(t, err, text)
 			}
-			got, packedErr := p.Call(ctx, fn, packedRequest(t, request()), engine.Env{Limits: limits})
+			got, packedErr := p.Call(ctx, fn, packedRequest(request()), engine.Env{Limits: limits})
 			if ctx.Err() == nil {
 				sameOutcome(t, text, got, packedErr, want, err)
 			}
@@ -93,7 +94,7 @@ func FuzzView(f *testing.F) {
 				}
 				return version, fmt.Sprint(key, n, x, b)
 			}}
-			for _, parent := range []any{object, pack(t, object)} {
+			for _, parent := range []any{object, enginetest.Pack(object)} {
 				got, err := p.Call(context.Background(), "sync", map[string]any{"parent": parent}, env)
 				if err != nil {
 					t.Fatal(engine.DetailOf(err))
@@ -135,7 +136,7 @@ func TestSharedObjects(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	packed := packedRequest(t, arg)
+	packed := packedRequest(arg)
 	for i := range 16 { // new versions, so that the calls fill in the same trees at the same time
 		wg.Go(func() {
 			n := i % len(programs)

@@ -2,48 +2,33 @@ package jsonnet_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
 
 	"metascript/engine"
-	"metascript/engine/packed"
+	"metascript/engine/enginetest"
 )
 
-// pack returns an object in the packed form.
-func pack(t testing.TB, object map[string]any) packed.Map {
-	t.Helper()
-	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := packed.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 // packObjects returns v, a part of a request, with packed objects in place of maps that have metadata.
-func packObjects(t testing.TB, v any) any {
+func packObjects(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 	if m["metadata"] != nil {
-		return pack(t, m)
+		return enginetest.Pack(m)
 	}
 	out := map[string]any{}
 	for key, value := range m {
-		out[key] = packObjects(t, value)
+		out[key] = packObjects(value)
 	}
 	return out
 }
 
 // packedRequest returns a request with packed objects.
-func packedRequest(t testing.TB, arg map[string]any) map[string]any {
-	return packObjects(t, arg).(map[string]any)
+func packedRequest(arg map[string]any) map[string]any {
+	return packObjects(arg).(map[string]any)
 }
 
 // sameOutcome checks that the answers and the errors of two calls are equal.
@@ -83,9 +68,9 @@ func TestPackedObjects(t *testing.T) {
 			return "packed-objects", text
 		}}} {
 			want, wantErr := p.Call(context.Background(), "sync", arg, engine.Env{})
-			got, err := p.Call(context.Background(), "sync", packedRequest(t, arg), env)
+			got, err := p.Call(context.Background(), "sync", packedRequest(arg), env)
 			sameOutcome(t, name+" "+text, got, err, want, wantErr)
-			all := map[string]any{"parent": pack(t, arg["parent"].(map[string]any)), "children": engine.GoMap(arg["children"].(map[string]any))}
+			all := map[string]any{"parent": enginetest.Pack(arg["parent"].(map[string]any)), "children": engine.GoMap(arg["children"].(map[string]any))}
 			got, err = p.Call(context.Background(), "sync", all, env)
 			sameOutcome(t, name+" all of "+text, got, err, want, wantErr)
 		}

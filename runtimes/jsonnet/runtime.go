@@ -14,8 +14,9 @@
 // another way, or all fields fail, the script does not compile. The parameters of a function are read from its syntax tree, which
 // the interpreter's hook provides (hook.go), even if the function was made in another file.
 //
-// A call has its own interpreter (program.go), a copy of one that is ready (interpreter.go). The request becomes nodes of a syntax tree. A node is filled in when the interpreter first
-// evaluates it (part.go), so a large request costs little if the script reads little of it. Packed objects are read where they are.
+// A call has its own interpreter (program.go), a copy of one that is ready (interpreter.go). The request becomes nodes of a syntax
+// tree. A node is filled in when the interpreter first evaluates it (part.go), so a large request costs little if the script reads
+// little of it. Packed objects are read where they are.
 //
 // The library that every language has is imported as metascript.libsonnet. That file calls std.native, which has no other use
 // (library.go).
