@@ -322,24 +322,18 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// propertyValues returns the objects of a property: its value, or its getter and setter.
-func propertyValues(v goja.Value) []*goja.Object {
+// propertyValues returns the objects of a property: its value, its getter and its setter; nil for those that are none.
+func propertyValues(v goja.Value) (found [3]*goja.Object) {
 	if o, ok := v.(*goja.Object); ok {
-		return []*goja.Object{o}
+		found[0] = o
+		return found
 	}
 	if v == nil || reflect.TypeOf(v) != propertyType {
-		return nil
+		return found
 	}
 	at := reflect.ValueOf(v).UnsafePointer()
-	var found []*goja.Object
-	if o, ok := (*(*goja.Value)(unsafe.Add(at, valueOffset))).(*goja.Object); ok {
-		found = append(found, o)
-	}
-	for _, offset := range []uintptr{getterOffset, setterOffset} {
-		if o := *(**goja.Object)(unsafe.Add(at, offset)); o != nil {
-			found = append(found, o)
-		}
-	}
+	found[0], _ = (*(*goja.Value)(unsafe.Add(at, valueOffset))).(*goja.Object)
+	found[1], found[2] = (*goja.Object)(pointerAt(at, getterOffset)), (*goja.Object)(pointerAt(at, setterOffset))
 	return found
 }
 
@@ -349,13 +343,16 @@ func (r *run) sweepProperty(v goja.Value, path string) {
 	}
 }
 
+// sweptFirst is about how many objects are swept for a class such as Set.
+const sweptFirst = 40
+
 // sweep guards the function o, and all objects that can be reached from o and exist already. It does so once.
 func (r *run) sweep(o *goja.Object, path string) {
 	if o == nil || r.swept[o] {
 		return
 	}
 	if r.swept == nil {
-		r.swept = map[*goja.Object]bool{}
+		r.swept = make(map[*goja.Object]bool, sweptFirst)
 	}
 	r.swept[o] = true
 	at, l, ok := insideOf(o)
@@ -382,7 +379,7 @@ func (r *run) sweep(o *goja.Object, path string) {
 func (r *run) sweepNames(at unsafe.Pointer, l inside, path string) {
 	values := *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values))
 	for name, v := range values {
-		if l.callable && (name == "name" || name == "length") && len(propertyValues(v)) == 0 {
+		if l.callable && (name == "name" || name == "length") && propertyValues(v) == [3]*goja.Object{} {
 			continue // most properties are these, and to look up their paths takes long
 		}
 		of := joinPath(path, name.String())
