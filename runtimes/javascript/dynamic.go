@@ -56,13 +56,14 @@ type slab[T any] struct {
 	size int
 }
 
-// maxSlab is how many values a slab allocates at once.
-const maxSlab = 15
+// maxSlab is how many bytes a slab allocates at once. The Go runtime has large blocks for values of this size, so that it seldom needs
+// a new one.
+const maxSlab = 6912
 
 // next returns a new value.
 func (s *slab[T]) next() *T {
 	if len(s.free) == 0 {
-		s.size = min(2*s.size+1, maxSlab)
+		s.size = min(2*s.size+1, int(maxSlab/unsafe.Sizeof(s.free[0])))
 		s.free = make([]T, s.size)
 	}
 	v := &s.free[0]
@@ -80,17 +81,27 @@ const maxScanned = 64
 // type whose underlying type is string.
 func (r *run) string(x any) goja.Value {
 	s := x.(string)
-	if len(s) > maxScanned {
+	if len(s) > maxScanned || !onlyASCII(s) {
 		return r.vm.ToValue(x)
-	}
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return r.vm.ToValue(x)
-		}
 	}
 	v := ascii
 	(*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1] = (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1]
 	return v
+}
+
+// onlyASCII reports whether a text has only ASCII characters.
+func onlyASCII(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		if *(*uint64)(unsafe.Pointer(unsafe.StringData(s)))&0x8080808080808080 != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // learnDynamic verifies the layouts that this file depends on.

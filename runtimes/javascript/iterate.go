@@ -115,6 +115,19 @@ func elementOf(array self, i int64) goja.Value {
 	return nil
 }
 
+// arrayLength returns the length of an array, and whether it is one.
+func arrayLength(array self) (n int, ok bool) {
+	switch array.table {
+	case layouts.array:
+		return int(*(*uint32)(unsafe.Add(array.data, layouts.length))), true
+	case layouts.view:
+		if view, ok := (*dynamic[goja.DynamicArray])(array.data).d.(*listView); ok {
+			return view.n, true
+		}
+	}
+	return 0, false
+}
+
 // An iteration is a result of an iterator that has not ended.
 type iteration struct {
 	object goja.Object

@@ -246,7 +246,9 @@ func (m *mapView) Keys() []string {
 func keysOfMap(m engine.Map) []string {
 	switch m := m.(type) {
 	case engine.GoMap:
-		return slices.Sorted(maps.Keys(m))
+		keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+		slices.Sort(keys)
+		return keys
 	case interface{ Keys() []string }: // without the values
 		return m.Keys()
 	}
