@@ -21,8 +21,8 @@
 //
 // A header has the length of what follows it as a varint, the number of elements as a varint and, if there are more than 8 elements,
 // a table with the offset of each. The offsets are from the end of the table and have two bytes or, if the elements take 64 KiB or
-// more, four. So elements are found by a binary search of the keys, or by their index. In a map without a table they are
-// compared one by one, which is faster for few.
+// more, four. So elements are found by a binary search of the keys, or by their index. In a map with at most 16 keys they are compared
+// one by one, which is faster.
 //
 // Equal JSON objects have equal bytes, except that a number may be an int in one and a float in the other.
 //
@@ -62,6 +62,8 @@ const (
 const (
 	// maxPlain is the number of elements up to which a map or an array has no table.
 	maxPlain = 8
+	// maxSearched is the number of keys up to which they are compared one by one.
+	maxSearched = 16
 	// maxNarrow is the length of the elements from which an offset in a table has four bytes.
 	maxNarrow = 1 << 16
 )
@@ -215,7 +217,7 @@ func length(at *byte) int {
 // find returns the address of the value of a key, or nil.
 func (m Map) find(key string) *byte {
 	e := elementsOf(m.at)
-	if e.table == nil {
+	if e.n <= maxSearched {
 		return e.search(key)
 	}
 	for low, high := 0, e.n; low < high; {
@@ -233,16 +235,24 @@ func (m Map) find(key string) *byte {
 	return nil
 }
 
-// search is find for a map without a table. Most keys that it passes have another length, so that it need not read them.
+// search is find by a comparison with one key after the other. Most keys that it passes have another length, so that it need not read
+// them, and most values are shorter than 128 bytes. It is written in one piece, since scripts do nothing else as often.
 func (e elements) search(key string) *byte {
 	p := e.first
 	for range e.n {
-		n, start := uvarint(p)
-		p = after(start, n)
-		if n == len(key) && unsafe.String(start, n) == key {
-			return p
+		n := int(*p)
+		if p = after(p, 1); n >= 0x80 {
+			n, p = uvarint(after(p, -1))
 		}
-		p = skip(p)
+		v := after(p, n)
+		if n == len(key) && unsafe.String(p, n) == key {
+			return v
+		}
+		if size := *after(v, 1); *v >= tagString && size < 0x80 {
+			p = after(v, 2+int(size))
+		} else {
+			p = skip(v)
+		}
 	}
 	return nil
 }

@@ -170,10 +170,16 @@ func (d dict[M]) Get(key starlark.Value) (v starlark.Value, found bool, err erro
 	if !ok {
 		return nil, false, &fault{kind: engine.KindRuntime, msg: "the keys of the request are strings, not " + typeName(key)}
 	}
-	if v, ok := d.m.Get(string(name)); ok {
-		return toValue(v), true, nil
+	var data any
+	if m, isPacked := any(d.m).(packed.Map); isPacked { // a direct call is faster
+		data, found = m.Get(string(name))
+	} else {
+		data, found = d.m.Get(string(name))
 	}
-	return nil, false, &missingKey{d.m, "key", string(name)}
+	if !found {
+		return nil, false, &missingKey{d.m, "key", string(name)}
+	}
+	return toValue(data), true, nil
 }
 
 // Has implements starlark.Container: key in d.
