@@ -85,8 +85,16 @@ func (c *checker) value(i, depth int) (end int) {
 	}
 	switch tag := c.in[i]; tag {
 	case tagString:
-		_, end = c.text(i + 1)
+		text, end := c.text(i + 1)
+		if _, ok := wordNumber(text); ok {
+			return c.fail("a text in place of a word", i)
+		}
 		return end
+	case tagWord:
+		if i+1 >= len(c.in) || int(c.in[i+1]) >= len(words) {
+			return c.fail("an unknown word", i)
+		}
+		return i + 2
 	case tagArray, tagMap:
 		if depth == maxDepth {
 			return c.fail("too many levels", i)

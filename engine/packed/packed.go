@@ -14,6 +14,7 @@
 //	nil, false, true   nothing
 //	int                a zigzag varint
 //	float              8 bytes, little endian
+//	word               a byte: the number of a text that is frequent in objects; see words.go
 //	string             the length in bytes as a varint, and the bytes, which are valid UTF-8
 //	array              a header, and the values
 //	map                a header, and the entries: the key like a string, without a tag, and the value. They are sorted by the
@@ -23,6 +24,8 @@
 // a table with the offset of each. The offsets are from the end of the table and have two bytes or, if the elements take 64 KiB or
 // more, four. So elements are found by a binary search of the keys, or by their index. In a map with at most 16 keys they are compared
 // one by one, which is faster.
+//
+// A text that is a word is always written as one. All processes that exchange objects have the same words, since they run the same program.
 //
 // Equal JSON objects have equal bytes, except that a number may be an int in one and a float in the other.
 //
@@ -54,6 +57,7 @@ const (
 	tagTrue
 	tagInt
 	tagFloat
+	tagWord
 	tagString
 	tagArray
 	tagMap
@@ -119,6 +123,8 @@ func skip(p *byte) *byte {
 		return after(p, 1)
 	case tagFloat:
 		return after(p, 8)
+	case tagWord:
+		return after(p, 1)
 	case tagString, tagArray, tagMap:
 		n, p := uvarint(p)
 		return after(p, n)
@@ -174,6 +180,8 @@ func read(p *byte) any {
 		return Map{p}
 	case tagArray:
 		return Array{p}
+	case tagWord:
+		return wordValues[*after(p, 1)]
 	case tagFalse:
 		return false
 	case tagTrue:
@@ -248,9 +256,12 @@ func (e elements) search(key string) *byte {
 		if n == len(key) && unsafe.String(p, n) == key {
 			return v
 		}
-		if size := *after(v, 1); *v >= tagString && size < 0x80 {
+		switch size := *after(v, 1); {
+		case *v == tagWord:
+			p = after(v, 2)
+		case *v > tagWord && size < 0x80:
 			p = after(v, 2+int(size))
-		} else {
+		default:
 			p = skip(v)
 		}
 	}
@@ -299,9 +310,16 @@ func (m Map) Array(keys ...string) (Array, bool) {
 
 // Text returns the string at a path of keys; "" if there is none.
 func (m Map) Text(keys ...string) string {
-	if p := m.path(keys); p != nil && *p == tagString {
+	p := m.path(keys)
+	if p == nil {
+		return ""
+	}
+	switch *p {
+	case tagString:
 		s, _ := text(after(p, 1))
 		return s
+	case tagWord:
+		return words[*after(p, 1)]
 	}
 	return ""
 }

@@ -126,9 +126,7 @@ func (p *Parser) unexpected(want string) error {
 func (p *Parser) value() error {
 	switch c := p.peek(); c {
 	case '"':
-		p.out = append(p.out, tagString)
-		_, _, err := p.string()
-		return err
+		return p.text()
 	case '{':
 		return p.nested(tagMap)
 	case '[':
@@ -146,6 +144,17 @@ func (p *Parser) value() error {
 		return p.number()
 	}
 	return p.unexpected("want a value")
+}
+
+// text reads a string that is a value.
+func (p *Parser) text() error {
+	at := len(p.out)
+	p.out = append(p.out, tagString)
+	start, end, err := p.string()
+	if number, ok := wordNumber(p.out[start:end]); ok {
+		p.out = append(p.out[:at], tagWord, number)
+	}
+	return err
 }
 
 func (p *Parser) word(w string) error {
