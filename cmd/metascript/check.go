@@ -41,11 +41,11 @@ scripts are compiled. Other objects are validated too: unknown fields, missing f
 the API server would reject or drop. The command knows the kinds of Kubernetes ` + kinds.KubernetesSource().Kubernetes + `, and those of
 CustomResourceDefinitions in the files, or in a file crd.yaml in the directory of a controller. An object of another kind is
 not checked. With --cluster, the command uses the kinds and CustomResourceDefinitions of a cluster instead. The exit code is 1
-if an object is not valid.
+if an object is not valid. For a valid controller, the output has its hooks, and the objects that the server keeps in memory.
 
 With --output json or yaml, the output is an object with the field valid and the list objects. Each object has file,
-apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks and diagnostics, which has the
-errors and warnings with severity, file, line, column, field, message and hint. If a file cannot be read, there are no objects,
+apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks, caches and diagnostics, which
+has the errors and warnings with severity, file, line, column, field, message and hint. If a file cannot be read, there are no objects,
 and the output itself has diagnostics.`,
 		Example: `  metascript check -f controller.yaml
   metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml

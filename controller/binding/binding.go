@@ -131,7 +131,7 @@ func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 		b.ChildAnnotations = map[string]string{claim.DecoratorAnnotation: d.Object.Name}
 	case d.GenerateSelector:
 		b.Match, b.Labels = claim.GeneratedSelector, claim.GeneratedLabels
-		b.ChildLabel, b.Left = claim.GeneratedLabel, &claim.Left{}
+		b.ChildLabel, b.Left = ChildLabel(d), &claim.Left{}
 	default:
 		b.Match = claim.SpecSelector
 	}
@@ -143,6 +143,14 @@ func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 		b.Revisions.Match, b.Revisions.Labels = b.Match, b.Labels
 	}
 	return b, err
+}
+
+// ChildLabel returns the ChildLabel of the Binding of d.
+func ChildLabel(d *spec.Declaration) string {
+	if d.GenerateSelector {
+		return claim.GeneratedLabel
+	}
+	return ""
 }
 
 func resyncPeriod(seconds *int32) time.Duration {

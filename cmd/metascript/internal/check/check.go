@@ -75,7 +75,8 @@ func (c *Checker) validate(o *object.Object) ([]schemas.Problem, error) {
 }
 
 // compile compiles the scripts of a controller. Its warnings are those that the server would report in the condition SpecSound, and
-// those about groups of objects that its scripts look for. The result has the names of the hooks too, so that an author notices a misspelled function.
+// those about groups of objects that its scripts look for. The result has the names of the hooks too, so that an author notices a misspelled function, and
+// what the server will have in its caches.
 func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Result) {
 	hooks, warnings, err := offline.Check(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources)
 	if err == nil {
@@ -94,6 +95,7 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 		into.warn(c.Sources.Explain(doc, warning))
 	}
 	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
+	into.Caches = offline.Caches(doc.Object, hooks, c.Schemas)
 }
 
 // unknownKind returns the error that the kind of an object does not exist.

@@ -27,6 +27,7 @@ type Result struct {
 	Errors     []string `json:"errors,omitempty"`   // why it is invalid
 	Warnings   []string `json:"warnings,omitempty"` // those of the condition SpecSound, and those about keys that scripts look for
 	Hooks      []string `json:"hooks,omitempty"`    // of a valid controller
+	Caches     []string `json:"caches,omitempty"`   // what the server has in its caches for a valid controller
 
 	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
 
@@ -61,7 +62,7 @@ func (r *Result) warn(e *place.Error) {
 	r.Warnings, r.warnings, r.Diagnostics = append(r.Warnings, e.Msg), append(r.warnings, e), append(r.Diagnostics, e.Diagnostic("warning"))
 }
 
-// Text returns a result for people: a text for each error and each warning, and whether the object is valid. If a text has several lines,
+// Text returns a result for people: a text for each error and each warning, and whether the object is valid, with its hooks and caches. If a text has several lines,
 // only the first has the name of the object.
 func (r *Result) Text(in style.Styler) string {
 	var b strings.Builder
@@ -73,6 +74,9 @@ func (r *Result) Text(in style.Styler) string {
 	}
 	if r.note != "" {
 		b.WriteString(in.Strong(r.about) + ": " + r.note + "\n")
+	}
+	if len(r.Caches) > 0 && r.Result == Valid {
+		b.WriteString(in.Strong(r.about) + ": caches: " + strings.Join(r.Caches, "; ") + "\n")
 	}
 	return b.String()
 }
