@@ -177,8 +177,11 @@ func (e *environment) connect() (err error) {
 	e.strays.Metadata, e.strays.Namespaces, e.strays.Log = e.outlines, e.WatchNamespaces, e.Log
 	e.strays.Owners, e.strays.Leads = e.strayOwners, e.leads
 	e.references = references.NewWatcher(e.caches)
-	e.caches.Ownership = func(of *object.Object) ownership.Fields {
-		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
+	if e.caches.REST, err = informer.NewREST(e.Config); err != nil {
+		return err
+	}
+	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
+		return ownership.OfText(managedFields, e.write.Applier(), kube.FieldManager)
 	}
 	unfenced, err := kubernetes.NewForConfig(e.unfenced)
 	if err != nil {

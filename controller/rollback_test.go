@@ -56,11 +56,11 @@ func version(t *testing.T, text string) *build.Candidate {
 	t.Helper()
 	o := controllerObject("1")
 	o.SetAPIVersion("metacontroller.k8s.io/v1alpha1")
-	o.Object["spec"] = map[string]any{
+	o.Map()["spec"] = map[string]any{
 		"parentResource": map[string]any{"apiVersion": "example.org/v1", "resource": "widgets"},
 		"script":         map[string]any{"language": "Starlark", "inline": text, "rollback": "OnError"},
 	}
-	o.Object["status"] = map[string]any{"script": map[string]any{"lastGood": store.NamePrefix + "before"}}
+	o.Map()["status"] = map[string]any{"script": map[string]any{"lastGood": store.NamePrefix + "before"}}
 	d, err := spec.Read(o)
 	if err != nil {
 		t.Fatal(err)

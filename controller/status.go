@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/api/v1alpha1"
@@ -22,6 +21,7 @@ import (
 	"metascript/controller/spec"
 	"metascript/controller/status"
 	"metascript/controller/throttle"
+	"metascript/engine/tree"
 )
 
 // A reporter reports the results of loading: in the status of the controller object, in the log, in events, and on parents
@@ -124,7 +124,7 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 		return fmt.Errorf("status of %s: %w", object.Describe(o), err)
 	}
 	changed := object.Copy(o)
-	changed.Object["status"] = content
+	changed.Map()["status"] = content
 	if r.watches.statusPruned.Load() || plan.Difference(object.StatusOf(o), object.StatusOf(changed)) == "" {
 		return nil
 	}
@@ -169,8 +169,9 @@ const definitionLag = 10 * time.Second
 const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and store neither spec.script nor the status: apply those of its release, in manifests/crds; until then no status is written"
 
 func hasConditions(o *object.Object) bool {
-	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")
-	return found && err == nil
+	v, _ := o.At("status", "conditions")
+	_, is := tree.ArrayOf(v)
+	return is
 }
 
 // whyBlocked returns why the finalize hook of a controller cannot be called, and what to do; "" if it can be called.

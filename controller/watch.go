@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
@@ -156,7 +155,7 @@ func (w *watches) concerns(old, current *object.Object) bool {
 
 // givenUpBy returns the version that was given up according to the status of a controller object.
 func givenUpBy(o *object.Object) string {
-	version, _, _ := unstructured.NestedString(o.Object, "status", "script", "givenUp")
+	version := o.TextAt("status", "script", "givenUp")
 	return version
 }
 

@@ -1,129 +1,20 @@
 package engine
 
-import (
-	"iter"
-	"maps"
-	"slices"
-)
+import "metascript/engine/tree"
 
-// A Map is a JSON object in an argument that is read where it is, without building a map[string]any. It never changes, and is safe
-// for concurrent use. Its values are JSON-shaped, with Maps and Arrays in place of maps and slices.
-type Map interface {
-	// Len returns the number of keys.
-	Len() int
-	// Get returns the value of a key, and whether there is one.
-	Get(key string) (value any, found bool)
-	// All returns the keys and their values, in the order of the keys' bytes.
-	All() iter.Seq2[string, any]
-}
-
-// An Array is a JSON array in an argument; see [Map].
-type Array interface {
-	// Len returns the number of elements.
-	Len() int
-	// Index returns an element. It panics if there is none.
-	Index(i int) any
-}
-
-// A GoMap is a map[string]any as a Map, and a GoSlice is a []any as an Array. Their values are those of the map or slice: also other maps
-// and slices, and Maps and Arrays.
+// A Map is in place of a map in an argument, and an Array in place of a slice; see package tree.
 type (
-	GoMap   map[string]any
-	GoSlice []any
+	Map     = tree.Map
+	Array   = tree.Array
+	GoMap   = tree.GoMap
+	GoSlice = tree.GoSlice
 )
 
 // MapOf returns v as a Map if it is a Map or a map[string]any.
-func MapOf(v any) (Map, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		return GoMap(v), true
-	case Map:
-		return v, true
-	}
-	return nil, false
-}
+func MapOf(v any) (Map, bool) { return tree.MapOf(v) }
 
 // ArrayOf returns v as an Array if it is an Array or a []any.
-func ArrayOf(v any) (Array, bool) {
-	switch v := v.(type) {
-	case []any:
-		return GoSlice(v), true
-	case Array:
-		return v, true
-	}
-	return nil, false
-}
+func ArrayOf(v any) (Array, bool) { return tree.ArrayOf(v) }
 
-// Len implements Map.
-func (m GoMap) Len() int { return len(m) }
-
-// Get implements Map.
-func (m GoMap) Get(key string) (any, bool) { v, found := m[key]; return v, found }
-
-// All implements Map.
-func (m GoMap) All() iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(key, m[key]) {
-				return
-			}
-		}
-	}
-}
-
-// Len implements Array.
-func (l GoSlice) Len() int { return len(l) }
-
-// Index implements Array.
-func (l GoSlice) Index(i int) any { return l[i] }
-
-// Native returns v with maps and slices in place of the Maps and Arrays in it. Maps and slices that contain none are returned as they
-// are, so that the result may share them with v.
-func Native(v any) any {
-	switch v := v.(type) {
-	case GoMap:
-		return Native(map[string]any(v))
-	case GoSlice:
-		return Native([]any(v))
-	case interface{ Native() any }:
-		return v.Native()
-	case Map:
-		out := make(map[string]any, v.Len())
-		for key, value := range v.All() {
-			out[key] = Native(value)
-		}
-		return out
-	case Array:
-		out := make([]any, v.Len())
-		for i := range out {
-			out[i] = Native(v.Index(i))
-		}
-		return out
-	case map[string]any:
-		if !isNative(v) {
-			return Native(struct{ Map }{GoMap(v)})
-		}
-	case []any:
-		if !isNative(v) {
-			return Native(struct{ Array }{GoSlice(v)})
-		}
-	}
-	return v
-}
-
-// isNative reports whether v contains neither Maps nor Arrays.
-func isNative(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, value := range v {
-			if !isNative(value) {
-				return false
-			}
-		}
-	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !isNative(item) })
-	case Map, Array:
-		return false
-	}
-	return true
-}
+// Native returns v with maps and slices in place of the Maps and Arrays in it; see tree.Native.
+func Native(v any) any { return tree.Native(v) }

@@ -80,7 +80,7 @@ func TestScriptFilesOfExamplesEqualTheInlineScripts(t *testing.T) {
 // scriptFiles adds the texts of a controller's script to files, by the names of their files.
 func scriptFiles(t *testing.T, doc manifest.Document, stem string, inside map[string]string) {
 	t.Helper()
-	spec, _ := doc.Object.Object["spec"].(map[string]any)
+	spec, _ := doc.Object.Map()["spec"].(map[string]any)
 	script, _ := spec["script"].(map[string]any)
 	if script["inline"] == nil {
 		return // it is in a ConfigMap

@@ -22,7 +22,7 @@ func rolesIn(t *testing.T, text string) []string {
 	}
 	var lines []string
 	for _, doc := range docs {
-		data, err := yaml.Marshal(doc.Object.Object)
+		data, err := yaml.Marshal(doc.Object.Map())
 		if err != nil {
 			t.Fatal(err)
 		}

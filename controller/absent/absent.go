@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 // A word is a text that a language writes in place of a value.
@@ -179,14 +180,20 @@ func contains(v any, text string) bool {
 	switch v := v.(type) {
 	case string:
 		return strings.Contains(v, text)
-	case map[string]any:
-		for key, value := range v {
+	}
+	if m, ok := tree.MapOf(v); ok {
+		for key, value := range m.All() {
 			if strings.Contains(key, text) || contains(value, text) {
 				return true
 			}
 		}
-	case []any:
-		return slices.ContainsFunc(v, func(element any) bool { return contains(element, text) })
+	}
+	if a, ok := tree.ArrayOf(v); ok {
+		for i := range a.Len() {
+			if contains(a.Index(i), text) {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -24,6 +24,7 @@ import (
 	"metascript/controller/account"
 	"metascript/controller/informer"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +89,7 @@ func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
 		serviceAccounts: "ServiceAccountList", roles: "RoleList", clusterRoles: "ClusterRoleList",
 		roleBindings: "RoleBindingList", clusterRoleBindings: "ClusterRoleBindingList",
 	}
-	c := &cluster{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, append(objects, made("v1", "ServiceAccount", "a", "tenant"))...)}
+	c := &cluster{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(append(objects, made("v1", "ServiceAccount", "a", "tenant"))...)...)}
 	c.Reviewer = New(c, informer.NewFactory(c.client, slog.New(slog.DiscardHandler)), func(who account.Account) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func newCluster(t *testing.T, objects ...runtime.Object) *cluster {
 }
 
 func made(apiVersion, kind, namespace, name string) *object.Object {
-	o := &object.Object{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	o := object.New(map[string]any{"apiVersion": apiVersion, "kind": kind})
 	o.SetNamespace(namespace)
 	o.SetName(name)
 	o.SetResourceVersion("1")
@@ -206,7 +207,7 @@ func TestAccountMustExist(t *testing.T) {
 func TestAnswersAreDroppedWhenRolesChange(t *testing.T) {
 	binding := func(kind, namespace string, role map[string]any, subject map[string]any) *object.Object {
 		o := made(rbacVersion, kind, namespace, "binding")
-		o.Object["roleRef"], o.Object["subjects"] = role, []any{subject}
+		o.Map()["roleRef"], o.Map()["subjects"] = role, []any{subject}
 		return o
 	}
 	role := map[string]any{"kind": "Role", "name": "r"}
@@ -246,7 +247,7 @@ func TestAnswersAreDroppedWhenRolesChange(t *testing.T) {
 			if n := read(); n != 0 {
 				t.Fatalf("%s: %d reviews although nothing has changed", c.name, n)
 			}
-			if _, err := world.client.Resource(c.changed).Namespace(c.object.GetNamespace()).Create(t.Context(), c.object, metav1.CreateOptions{}); err != nil {
+			if _, err := world.client.Resource(c.changed).Namespace(c.object.GetNamespace()).Create(t.Context(), c.object.Unstructured(), metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

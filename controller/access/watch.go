@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/account"
@@ -112,8 +111,7 @@ func (w *watch) onRole(role *object.Object) {
 	var subjects []rbacv1.Subject
 	for _, cache := range w.bindings {
 		for _, binding := range cache.List() {
-			kind, _, _ := unstructured.NestedString(binding.Object, "roleRef", "kind")
-			name, _, _ := unstructured.NestedString(binding.Object, "roleRef", "name")
+			kind, name := binding.TextAt("roleRef", "kind"), binding.TextAt("roleRef", "name")
 			if name == role.GetName() && kind == role.GetKind() && (role.GetNamespace() == "" || role.GetNamespace() == binding.GetNamespace()) {
 				subjects = append(subjects, subjectsOf(binding)...)
 			}
@@ -125,7 +123,8 @@ func (w *watch) onRole(role *object.Object) {
 // subjectsOf returns the subjects of a RoleBinding or ClusterRoleBinding.
 func subjectsOf(binding *object.Object) []rbacv1.Subject {
 	var all []rbacv1.Subject
-	list, _, _ := unstructured.NestedSlice(binding.Object, "subjects")
+	subjects, _ := binding.Field("subjects")
+	list, _ := subjects.([]any)
 	for _, item := range list {
 		fields, _ := item.(map[string]any)
 		text := func(name string) string { value, _ := fields[name].(string); return value }

@@ -73,7 +73,7 @@ func (a *Accounts) releaseLost(who account.Account) func(context.Context, *objec
 			return false, nil
 		}
 		namespace, err := a.Client.Resource(related.Namespaces.GroupVersionResource).Get(ctx, who.Namespace, metav1.GetOptions{})
-		if err != nil || !object.Deleting(namespace) {
+		if err != nil || namespace.GetDeletionTimestamp() == nil {
 			return false, err
 		}
 		a.Log.Warn("a finalizer is removed without calling the finalize hook, since the namespace is deleted with the account of the controller", "parent", object.RefOf(parent), "account", who.String())

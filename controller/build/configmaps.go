@@ -34,8 +34,8 @@ func ConfigMapsOf(w *scripts.Wanted) []references.Object {
 // ConfigMapContent returns the content of the ConfigMap o: its texts, and the keys of its binary values.
 func ConfigMapContent(o *object.Object) *scripts.ConfigMap {
 	content := &scripts.ConfigMap{}
-	content.Data, _, _ = unstructured.NestedStringMap(o.Object, "data")
-	binary, _, _ := unstructured.NestedMap(o.Object, "binaryData")
+	content.Data, _, _ = unstructured.NestedStringMap(o.Map(), "data")
+	binary, _, _ := unstructured.NestedMap(o.Map(), "binaryData")
 	for key := range binary {
 		content.Binary = append(content.Binary, key)
 	}

@@ -112,7 +112,7 @@ func (c *Credentials) value(selector keySelector) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, found, err := unstructured.NestedString(o.Object, "data", selector.key)
+	text, found, err := unstructured.NestedString(o.Map(), "data", selector.key)
 	if err != nil || !found {
 		return "", fmt.Errorf("%s has no key %s", selector.Object, selector.key)
 	}

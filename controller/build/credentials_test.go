@@ -28,9 +28,9 @@ func secret(name string, values map[string]string) *object.Object {
 	for key, value := range values {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
 	}
-	return &object.Object{Object: map[string]any{
+	return object.New(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": "ns"}, "data": data,
-	}}
+	})
 }
 
 // openWebhook loads a controller with one webhook that has these settings, and watches its credentials in a cluster that has
@@ -44,7 +44,7 @@ func openWebhook(t *testing.T, settings string, objects ...runtime.Object) (*hoo
 func openWebhookIn(t *testing.T, settings string, prepare func(*fake.FakeDynamicClient), objects ...runtime.Object) (*hook.Webhook, *WebhookClients, *fake.FakeDynamicClient) {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{secrets: "SecretList", objecttest.ConfigMaps: "ConfigMapList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...)
 	prepare(client)
 	loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
 	clients := &loaded.Clients
@@ -56,11 +56,11 @@ func openWebhookIn(t *testing.T, settings string, prepare func(*fake.FakeDynamic
 }
 
 func TestCredentialsAreReadOrTheErrorNamesThem(t *testing.T) {
-	configMap := &object.Object{Object: map[string]any{
+	configMap := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "ca", "namespace": "ns"}, "data": map[string]any{"other": "hunter2"},
-	}}
+	})
 	invalid := secret("token", nil)
-	invalid.Object["data"] = map[string]any{"t": "%hunter2"}
+	invalid.Map()["data"] = map[string]any{"t": "%hunter2"}
 	basic := "basicAuth: {secretRef: {name: admin, namespace: ns}}"
 	for name, c := range map[string]struct {
 		settings string
@@ -135,7 +135,7 @@ func TestOnlyChangedContentOfSecretIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	clients.Credentials.WaitForSyncOrError(t.Context())
-	if _, err := client.Resource(secrets).Namespace("ns").Create(t.Context(), secret("token", map[string]string{"t": "one"}), metav1.CreateOptions{}); err != nil {
+	if _, err := client.Resource(secrets).Namespace("ns").Create(t.Context(), secret("token", map[string]string{"t": "one"}).Unstructured(), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(header string) {
@@ -147,7 +147,7 @@ func TestOnlyChangedContentOfSecretIsReported(t *testing.T) {
 	}
 	update := func(o *object.Object) {
 		t.Helper()
-		if _, err := client.Resource(secrets).Namespace("ns").Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		if _, err := client.Resource(secrets).Namespace("ns").Update(t.Context(), o.Unstructured(), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

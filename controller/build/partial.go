@@ -29,7 +29,7 @@ func (b *Builder) BuildPartial(ctx context.Context, c *Candidate) (Built, error)
 		return Built{}, err
 	}
 	built.Status, built.Missing = v1alpha1.ScriptStatus{}, missing.String()
-	c.Identity, err = digestOf([]any{c.Object.Object["spec"], digests, built.Missing})
+	c.Identity, err = digestOf([]any{c.Object.Map()["spec"], digests, built.Missing})
 	return built, err
 }
 

@@ -60,7 +60,7 @@ func TestWebhooksReplaceScriptsThatDoNotLoad(t *testing.T) {
 			l := newBuilder()
 			d := spectest.Composite(t, c.spec)
 			d.Status.Script = &v1alpha1.ScriptStatus{Hooks: c.last}
-			candidate := &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}}
+			candidate := &Candidate{Declaration: d, Object: object.New(map[string]any{})}
 			hooks, err := l.BuildPartial(t.Context(), candidate)
 			if err != nil || hooks.Missing == "" || candidate.Identity == "" || hooks.Status.Digest != "" {
 				t.Fatalf("error %v, missing %q", err, hooks.Missing)
@@ -80,7 +80,7 @@ func TestWebhooksReplaceScriptsThatDoNotLoad(t *testing.T) {
 func TestErrorOfAnUnloadedFinalizeHookNamesTheFinalizer(t *testing.T) {
 	l := newBuilder()
 	d := spectest.Composite(t, "{script: {file: gone.star}, hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}")
-	hooks, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
+	hooks, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: object.New(map[string]any{})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func returning(text string, functions ...string) string {
 // candidate returns a Candidate whose scripts were read.
 func candidate(t *testing.T, b *Builder, spec string) *Candidate {
 	t.Helper()
-	c := &Candidate{Declaration: spectest.Composite(t, spec), Object: &object.Object{Object: map[string]any{}}}
+	c := &Candidate{Declaration: spectest.Composite(t, spec), Object: object.New(map[string]any{})}
 	if err := c.Read(b); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestInvalidVersionsAreErrors(t *testing.T) {
 func TestControllerWithMissingScriptsHasNoDigest(t *testing.T) {
 	l := newBuilder()
 	d := spectest.Composite(t, "{script: "+returning("one", "sync")+", hooks: {finalize: {script: "+objecttest.Inline("Starlark", "def finalize(:")+", webhook: {url: 'http://x/'}}}}")
-	built, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
+	built, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: object.New(map[string]any{})})
 	if err != nil || built.Missing == "" || built.Digest != "" {
 		t.Errorf("error %v, missing %q, digest %q", err, built.Missing, built.Digest)
 	}

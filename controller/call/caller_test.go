@@ -326,7 +326,7 @@ func TestRequestForOlderRevision(t *testing.T) {
 		Parent: objecttest.Widget(nil), Expect: hook.Expect{Selector: labels.Everything(), Labels: map[string]string{"a": "b"}},
 		Versioned: map[object.Kind]bool{widget: true, other: true},
 	}
-	older := objecttest.Widget(func(o *object.Object) { o.Object["spec"] = map[string]any{"version": "1"} })
+	older := objecttest.Widget(func(o *object.Object) { o.Map()["spec"] = map[string]any{"version": "1"} })
 	got := forRevision(latest, Variant{Parent: older, Revision: "r1"})
 	if got.Parent != older || got.Expect.Selector != nil || got.Expect.Labels["a"] != "b" {
 		t.Errorf("got the parent %v and %+v", got.Parent, got.Expect)

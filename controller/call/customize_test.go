@@ -25,7 +25,7 @@ func TestCustomizeHookIsCalledOncePerVersionOfParent(t *testing.T) {
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}, Customize: customize})
 	version := func(uid string, generation int64, resourceVersion string) func(*object.Object) {
 		return func(o *object.Object) {
-			o.Object["metadata"].(map[string]any)["uid"] = uid
+			o.Map()["metadata"].(map[string]any)["uid"] = uid
 			o.SetGeneration(generation)
 			o.SetResourceVersion(resourceVersion)
 		}

@@ -54,7 +54,7 @@ var appliedAnnotations = []string{plan.LastApplied, plan.AppliedDigest, "kubectl
 
 // shownOf returns a copy of o without the fields that are not shown.
 func shownOf(o *object.Object) map[string]any {
-	shown := object.Copy(o).Object
+	shown := object.Copy(o).Map()
 	drop(shown, "apiVersion", "kind")
 	update(shown, "metadata", func(metadata map[string]any) {
 		drop(metadata, metadataFields...)

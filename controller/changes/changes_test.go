@@ -15,11 +15,11 @@ func parse(t *testing.T, text string) *object.Object {
 	if text == "" {
 		return nil
 	}
-	o := &object.Object{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return object.New(content)
 }
 
 const deployment = `

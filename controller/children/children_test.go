@@ -138,7 +138,7 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	have := objecttest.ConfigMap("c", objecttest.Widget(nil))
 	updated := objecttest.ConfigMap("c", objecttest.Widget(nil))
-	updated.Object["dataa"] = map[string]any{"a": "b"}
+	updated.Map()["dataa"] = map[string]any{"a": "b"}
 	for name, c := range map[string]struct {
 		err     error
 		warning string
@@ -191,7 +191,7 @@ func TestWarningsAreReportedOnceAndLeadFieldConflict(t *testing.T) {
 	}
 	stored := objecttest.ConfigMap("c", nil)
 	written := objecttest.ConfigMap("c", nil)
-	written.Object["more"], written.Object["dataa"] = "m", "d"
+	written.Map()["more"], written.Map()["dataa"] = "m", "d"
 	w.noteUnstored(t.Context(), parent, stored, plan.Op{Verb: plan.Update, Object: written}, []string{`unknown field "dataa"`})
 	want := []string{
 		`APIWarning the API server warns about ConfigMap default/c: unknown field "dataa", so that the field is not stored: is it misspelled?`,
@@ -209,7 +209,7 @@ func TestWarningsAreReportedOnceAndLeadFieldConflict(t *testing.T) {
 func TestRedefineForgetsWhatWasNotStored(t *testing.T) {
 	w := newTestWriter()
 	stored, written := objecttest.ConfigMap("c", nil), objecttest.ConfigMap("c", nil)
-	written.Object["more"] = "m"
+	written.Map()["more"] = "m"
 	if w.Memory.Redefine() {
 		t.Error("there is something to forget at first")
 	}
@@ -228,7 +228,7 @@ func TestRedefineForgetsWhatWasNotStored(t *testing.T) {
 func TestUnknownFieldIsForgottenWithField(t *testing.T) {
 	w := newTestWriter()
 	child := objecttest.ConfigMap("c", nil)
-	child.Object["list"] = []any{map[string]any{"a": "1", "b": "2"}}
+	child.Map()["list"] = []any{map[string]any{"a": "1", "b": "2"}}
 	desired := &object.Set{}
 	desired.Put(child)
 	unknown := func(field string) string {

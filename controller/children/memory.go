@@ -78,7 +78,7 @@ func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
 	maps.DeleteFunc(m.warnings, func(child object.Ref, _ []string) bool { return desired.Get(child.Kind, child.Key) == nil })
 	maps.DeleteFunc(m.unknown, func(child object.Ref, unknown unknownField) bool {
 		now := desired.Get(child.Kind, child.Key)
-		return now == nil || !hasField(now.Object, unknown.path)
+		return now == nil || !hasField(now.Map(), unknown.path)
 	})
 	for _, contentions := range []map[object.Ref]*throttle.Contention{m.contentions, m.recreated} {
 		maps.DeleteFunc(contentions, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })

@@ -50,7 +50,7 @@ type claiming struct {
 func openCache(t *testing.T, there ...runtime.Object) Cache {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{objecttest.ConfigMaps: "ConfigMapList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objecttest.ForClient(there...)...)
 	cache := Cache{object.Kind{Version: "v1", Kind: "ConfigMap"}, informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.ConfigMaps})}
 	t.Cleanup(cache.Informer.Close)
 	if !cache.Informer.WaitForSync(t.Context()) {
@@ -356,7 +356,7 @@ func TestSelectorInSpecOfParent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			parent := objecttest.Widget(func(o *object.Object) {
 				if c.selector != nil {
-					_ = unstructured.SetNestedField(o.Object, c.selector, "spec", "selector")
+					_ = unstructured.SetNestedField(o.Map(), c.selector, "spec", "selector")
 				}
 			})
 			selector, err := SpecSelector(parent)

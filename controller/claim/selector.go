@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -27,8 +26,9 @@ func GeneratedLabels(parent *object.Object) map[string]string {
 
 // SpecSelector returns the selector in the spec of parent. An empty selector would match everything and is an error.
 func SpecSelector(parent *object.Object) (labels.Selector, error) {
-	m, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
-	if err != nil || !found || len(m) == 0 {
+	v, _ := parent.Field("spec", "selector")
+	m, _ := v.(map[string]any)
+	if len(m) == 0 {
 		return nil, fmt.Errorf("%s: spec.selector is missing or empty: give it one that matches its children's labels, or set generateSelector on the controller", object.Describe(parent))
 	}
 	var selector metav1.LabelSelector

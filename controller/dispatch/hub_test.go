@@ -17,6 +17,7 @@ import (
 
 	"metascript/controller/informer"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/selection"
 )
 
@@ -43,7 +44,7 @@ func newWorld(t testing.TB, objects ...*object.Object) *world {
 		there = append(there, o)
 	}
 	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", widgetsV2: "WidgetList", configMaps: "ConfigMapList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, there...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(there...)...)
 	return &world{caches: informer.NewFactory(client, slog.New(slog.DiscardHandler))}
 }
 

@@ -55,7 +55,7 @@ func newWaitingWorld(t *testing.T) *waitingWorld {
 		waits(o)
 	})
 	kinds := map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList", gadgetResource.GroupVersionResource: "GadgetList"}
-	w := &waitingWorld{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.Widget(waits), gadget)}
+	w := &waitingWorld{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objecttest.Widget(waits), gadget)...)}
 	w.BlockedReporter = &BlockedReporter{
 		caches:  informer.NewFactory(w.client, slog.New(slog.DiscardHandler)),
 		blocked: map[spec.ID]*blockedParents{},

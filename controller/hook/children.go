@@ -27,7 +27,7 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 		if err != nil {
 			return within(fmt.Errorf("%s: %w", name, err), field, i)
 		}
-		if found := how.absent.Object(o.Object); found != nil {
+		if found := how.absent.Object(o.Map()); found != nil {
 			if how.strict && how.absent.Certain() {
 				return within(fmt.Errorf("%s: %w", name, absentError(found)), field, i)
 			}
@@ -61,7 +61,7 @@ func newChild(item any, req *Request, how decodeOptions) (*object.Object, error)
 	if err := checkShape(m); err != nil {
 		return nil, err
 	}
-	o := &object.Object{Object: m}
+	o := object.New(m)
 	if !how.owned {
 		o = object.Copy(o)
 	}
@@ -157,7 +157,7 @@ func place(o *object.Object, req *Request) error {
 
 // label adds the labels and annotations that every child gets, and checks that the parent's selector matches.
 func label(o *object.Object, expect Expect) error {
-	metadata := o.Object["metadata"].(map[string]any)
+	metadata := o.Map()["metadata"].(map[string]any)
 	add(metadata, "annotations", expect.Annotations)
 	have := labelSet(add(metadata, "labels", expect.Labels))
 	if expect.Selector != nil && !expect.Selector.Matches(have) {

@@ -139,7 +139,7 @@ func TestLastDuplicateChildFromWebhookIsUsed(t *testing.T) {
 			t.Errorf("%s: children (-want +got):\n%s", speaker, diff)
 		}
 		last := resp.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"})
-		if diff := cmp.Diff(any(map[string]any{"n1": int64(2)}), last.Object["spec"]); diff != "" {
+		if diff := cmp.Diff(any(map[string]any{"n1": int64(2)}), last.Map()["spec"]); diff != "" {
 			t.Errorf("%s: spec (-want +got):\n%s", speaker, diff)
 		}
 		if diff := cmp.Diff([]string{`children[2] (Pod "a"): it is in the list already, as children[0]; the last one is used`}, warnings(resp)); diff != "" {
@@ -194,7 +194,7 @@ func TestLabelsOfChildMustMatchSelector(t *testing.T) {
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: cats, tier: b, other: null}}}]}`), req)
 		want := parse(t, `{name: a, namespace: default, labels: {app: cats, tier: b, other: null}}`)
-		if diff := cmp.Diff(any(want), resp.Children.Group(podKind)[0].Object["metadata"]); diff != "" {
+		if diff := cmp.Diff(any(want), resp.Children.Group(podKind)[0].Map()["metadata"]); diff != "" {
 			t.Errorf("%s: metadata (-want +got):\n%s", speaker, diff)
 		}
 	}
@@ -215,7 +215,7 @@ func TestGeneratedLabelIsAddedToEveryChild(t *testing.T) {
 	} {
 		for _, speaker := range all {
 			resp := ask(t, speakers[speaker](t, `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, `+c.labels+`}}]}`), req)
-			got := resp.Children.Group(podKind)[0].Object["metadata"].(map[string]any)["labels"]
+			got := resp.Children.Group(podKind)[0].Map()["metadata"].(map[string]any)["labels"]
 			if diff := cmp.Diff(any(parse(t, c.want)), got); diff != "" {
 				t.Errorf("%s, %s: labels (-want +got):\n%s", speaker, name, diff)
 			}
@@ -279,7 +279,7 @@ func TestChildIsReturnedUnchanged(t *testing.T) {
 		spec: {none: null, big: 9007199254740993, f: 0.25, l: [null, {}, []]}, status: {phase: x}, more: true}`
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: [`+text+`]}`), newRequest(t))
-		if diff := cmp.Diff(parse(t, text), resp.Children.Group(podKind)[0].Object); diff != "" {
+		if diff := cmp.Diff(parse(t, text), resp.Children.Group(podKind)[0].Map()); diff != "" {
 			t.Errorf("%s: child (-want +got):\n%s", speaker, diff)
 		}
 	}

@@ -22,7 +22,7 @@ func TestDecoratorRequestHasFieldsOfMetacontroller(t *testing.T) {
 			t.Errorf("it has the field %s", field)
 		}
 	}
-	if diff := cmp.Diff(any(req.Parent.Object), got["object"]); diff != "" {
+	if diff := cmp.Diff(any(req.Parent.Map()), got["object"]); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
 	pods := got["attachments"].(map[string]any)["Pod.v1"].(map[string]any)
@@ -34,7 +34,7 @@ func TestDecoratorRequestHasFieldsOfMetacontroller(t *testing.T) {
 func TestCustomizeRequest(t *testing.T) {
 	req := newRequest(t)
 	req.Shape = Customizing
-	want := map[string]any{"controller": req.Controller.Object, "parent": req.Parent.Object}
+	want := map[string]any{"controller": req.Controller.Map(), "parent": req.Parent.Map()}
 	if diff := cmp.Diff(want, encode(req, V2)); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

@@ -30,7 +30,7 @@ func (r *Response) Document() map[string]any {
 func objects(set *object.Set) []any {
 	list := []any{}
 	for o := range set.All() {
-		list = append(list, o.Object)
+		list = append(list, o.Map())
 	}
 	return list
 }

@@ -79,7 +79,7 @@ func (a *ResponseCache) clear() {
 // keyOf returns the key for the parent of req. It depends on all fields except the status and the metadata that the API
 // server sets.
 func keyOf(req *Request) cacheKey {
-	fields := maps.Clone(req.Parent.Object)
+	fields := maps.Clone(req.Parent.Map())
 	delete(fields, "status")
 	fields["metadata"] = []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
 	text, _ := json.Marshal(fields) // no error: the whole request is marshalled too

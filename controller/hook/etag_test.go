@@ -99,11 +99,11 @@ func TestResponsesAreCachedPerRevisionOfParent(t *testing.T) {
 	latest := newRequest(t)
 	ask(t, h, latest)
 	for name, change := range map[string]func(*Request){
-		"the spec of an old revision":     func(r *Request) { r.Parent.Object["spec"] = map[string]any{"replicas": int64(1)} },
+		"the spec of an old revision":     func(r *Request) { r.Parent.Map()["spec"] = map[string]any{"replicas": int64(1)} },
 		"annotations of an old revision":  func(r *Request) { r.Parent.SetAnnotations(map[string]string{"a": "b"}) },
 		"labels of an old revision":       func(r *Request) { r.Parent.SetLabels(map[string]string{"a": "b"}) },
 		"another parent":                  func(r *Request) { r.Parent.SetUID("u2") },
-		"a field of ours at the top":      func(r *Request) { r.Parent.Object["data"] = map[string]any{} },
+		"a field of ours at the top":      func(r *Request) { r.Parent.Map()["data"] = map[string]any{} },
 		"another parent of the same name": func(r *Request) { r.Parent.SetUID(types.UID("u3")) },
 	} {
 		req := newRequest(t)
@@ -113,7 +113,7 @@ func TestResponsesAreCachedPerRevisionOfParent(t *testing.T) {
 			t.Errorf("%s: the request had If-None-Match %s, want none", name, last)
 		}
 	}
-	latest.Parent.Object["status"] = map[string]any{"ready": int64(2)}
+	latest.Parent.Map()["status"] = map[string]any{"ready": int64(2)}
 	latest.Parent.SetResourceVersion("7")
 	check := unchanged(t, latest)
 	ask(t, h, latest)

@@ -2,11 +2,10 @@ package hook
 
 import (
 	"cmp"
-	"reflect"
 	"sync"
 
 	"metascript/controller/object"
-	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 // identifier returns a function for engine.Env that identifies versions of the objects in req: by the UID and the
@@ -19,27 +18,22 @@ import (
 // the result of a write, and caches have the same version without them.
 //
 // The function is called for every object of every request, and allocates nothing.
-func (req *Request) identifier(owner string) func(engine.Map) (id, version string) {
+func (req *Request) identifier(owner string) func(tree.Map) (id, version string) {
 	groups := sync.OnceValue(req.versionedGroups) // not every language calls the function
-	return func(object engine.Map) (id, version string) {
-		m, plain := object.(engine.GoMap)
-		if !plain {
-			return "", ""
-		}
+	return func(m tree.Map) (id, version string) {
 		switch {
-		case same(m, req.Controller.Object):
+		case req.Controller.Same(m):
 			if _, version = versionOf(m); version == "" {
 				return "", ""
 			}
 			return owner, version
-		case same(m, req.Parent.Object):
+		case req.Parent.Same(m):
 			if !req.Versioned[req.Parent.GroupVersionKind()] {
 				return "", ""
 			}
 			return versionOf(m)
 		}
-		apiVersion, _ := m["apiVersion"].(string)
-		kind, _ := m["kind"].(string)
+		apiVersion, kind := textIn(m, "apiVersion"), textIn(m, "kind")
 		for i, groups := 0, groups(); i < len(groups); i++ {
 			if g := &groups[i]; g.kind == kind && g.apiVersion == apiVersion {
 				return g.versionOf(m)
@@ -72,36 +66,44 @@ func (req *Request) versionedGroups() []versionedGroup {
 }
 
 // versionOf returns the identity of m if it is an object of the group; "" otherwise.
-func (g *versionedGroup) versionOf(m map[string]any) (id, version string) {
-	metadata, _ := m["metadata"].(map[string]any)
-	key := object.Key{}
-	key.Name, _ = metadata["name"].(string)
-	key.Namespace, _ = metadata["namespace"].(string)
+func (g *versionedGroup) versionOf(m tree.Map) (id, version string) {
+	metadata := metadataOf(m)
+	key := object.Key{Name: textIn(metadata, "name"), Namespace: textIn(metadata, "namespace")}
 	o := g.children(key)
-	if o == nil || !same(m, o.Object) {
+	if o == nil || !o.Same(m) {
 		o = g.related(key)
 	}
-	if o == nil || !same(m, o.Object) {
+	if o == nil || !o.Same(m) {
 		return "", ""
 	}
 	return versionOf(m)
 }
 
 // versionOf returns the UID and the resourceVersion of an object from a cache; "" for any other map.
-func versionOf(m map[string]any) (uid, version string) {
-	metadata, _ := m["metadata"].(map[string]any)
-	if metadata["managedFields"] != nil {
+func versionOf(m tree.Map) (uid, version string) {
+	metadata := metadataOf(m)
+	if managed, _ := metadata.Get("managedFields"); managed != nil {
 		return "", ""
 	}
-	uid, _ = metadata["uid"].(string)
-	version, _ = metadata["resourceVersion"].(string)
+	uid, version = textIn(metadata, "uid"), textIn(metadata, "resourceVersion")
 	if uid == "" || version == "" {
 		return "", ""
 	}
 	return uid, version
 }
 
-// same reports whether a and b are the same map.
-func same(a, b map[string]any) bool {
-	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+// metadataOf returns the metadata of an object, which are empty if it has none.
+func metadataOf(m tree.Map) tree.Map {
+	v, _ := m.Get("metadata")
+	if metadata, ok := tree.MapOf(v); ok {
+		return metadata
+	}
+	return tree.GoMap(nil)
+}
+
+// textIn returns the value of a key if it is a string; "" otherwise.
+func textIn(m tree.Map, key string) string {
+	v, _ := m.Get(key)
+	text, _ := v.(string)
+	return text
 }

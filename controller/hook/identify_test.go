@@ -7,6 +7,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 // versioned is a request whose objects have versions, as caches give it.
@@ -65,7 +66,7 @@ func TestIdentifierOfObjectsInRequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req := versioned(t)
-			id, version := req.identifier("CompositeController/cats")(engine.GoMap(field(t, encode(req, V1), c.path...)))
+			id, version := req.identifier("CompositeController/cats")(tree.GoMap(field(t, encode(req, V1), c.path...)))
 			if got := id + " " + version; got != c.want {
 				t.Errorf("it is named %q, want %q", got, c.want)
 			}
@@ -77,8 +78,8 @@ func TestNoIdentifiersOffline(t *testing.T) {
 	req := versioned(t)
 	req.Versioned = nil // files may hold two objects with one UID
 	identify := req.identifier("c")
-	for _, o := range []map[string]any{req.Parent.Object, req.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"}).Object} {
-		if id, version := identify(engine.GoMap(o)); id != "" || version != "" {
+	for _, o := range []map[string]any{req.Parent.Map(), req.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"}).Map()} {
+		if id, version := identify(tree.GoMap(o)); id != "" || version != "" {
 			t.Errorf("%v is named %s %s", o["kind"], id, version)
 		}
 	}
@@ -87,9 +88,9 @@ func TestNoIdentifiersOffline(t *testing.T) {
 func TestIdentifierAllocatesNothing(t *testing.T) {
 	req := versioned(t)
 	identify := req.identifier("c")
-	child := req.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"}).Object
-	for name, m := range map[string]map[string]any{"the parent": req.Parent.Object, "a child": child, "the controller": req.Controller.Object} {
-		if n := testing.AllocsPerRun(100, func() { identify(engine.GoMap(m)) }); n > 0 {
+	child := req.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"}).Map()
+	for name, m := range map[string]map[string]any{"the parent": req.Parent.Map(), "a child": child, "the controller": req.Controller.Map()} {
+		if n := testing.AllocsPerRun(100, func() { identify(tree.GoMap(m)) }); n > 0 {
 			t.Errorf("naming %s allocates %v times", name, n)
 		}
 	}
@@ -99,7 +100,7 @@ func TestScriptCallHasOwnerAndExplainedError(t *testing.T) {
 	s := script(t, `{children: []}`)
 	s.Owner = "CompositeController/cats"
 	s.Program.(*program).call = func(_ context.Context, _ string, arg map[string]any, env engine.Env) (map[string]any, error) {
-		if id, _ := env.Identify(engine.GoMap(arg["controller"].(map[string]any))); env.Owner != s.Owner || id != s.Owner {
+		if id, _ := env.Identify(tree.GoMap(arg["controller"].(map[string]any))); env.Owner != s.Owner || id != s.Owner {
 			t.Errorf("it is called for %q, and the controller is %q", env.Owner, id)
 		}
 		return nil, errors.New("too much")

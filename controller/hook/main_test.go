@@ -185,14 +185,14 @@ func ask(t testing.TB, h Hook, req *Request) *Response {
 func unchanged(t testing.TB, req *Request) func() {
 	t.Helper()
 	snapshot := func() any {
-		all := []any{object.CopyValue(req.Controller.Object), object.CopyValue(req.Parent.Object), req.Finalizing}
+		all := []any{object.CopyValue(req.Controller.Map()), object.CopyValue(req.Parent.Map()), req.Finalizing}
 		for _, set := range []*object.Set{req.Children, req.Related} {
 			if set == nil {
 				continue
 			}
 			all = append(all, append([]object.Kind(nil), set.Kinds()...))
 			for o := range set.All() {
-				all = append(all, object.CopyValue(o.Object))
+				all = append(all, object.CopyValue(o.Map()))
 			}
 		}
 		return all

@@ -76,7 +76,7 @@ func (r *Response) ChildField(child *object.Object, f Field) engine.Path {
 	if !returned {
 		return nil
 	}
-	return append(engine.Path{r.Shape.children(), i}, f.in(r.Children.Get(ref.Kind, ref.Key).Object)...)
+	return append(engine.Path{r.Shape.children(), i}, f.in(r.Children.Get(ref.Kind, ref.Key).Map())...)
 }
 
 // StatusField returns the path of a field of the status in the response, such as status.phase, or of the innermost value around it.

@@ -15,11 +15,11 @@ import (
 
 // withSecret is a request about a Secret's owner.
 func withSecret() *Request {
-	secret := &object.Object{Object: map[string]any{
+	secret := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s"}, "data": map[string]any{"a": "aHVzaC1odXNo"},
-	}}
-	parent := &object.Object{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}}}
-	req := &Request{Parent: parent, Controller: &object.Object{Object: map[string]any{}}, Children: &object.Set{}}
+	})
+	parent := object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}})
+	req := &Request{Parent: parent, Controller: object.New(map[string]any{}), Children: &object.Set{}}
 	req.Children.Put(secret)
 	return req
 }

@@ -122,7 +122,7 @@ func TestEchoedResponseSharesNothingWithRequest(t *testing.T) {
 		check()
 		scribble(resp.Status)
 		for o := range resp.Children.All() {
-			scribble(o.Object)
+			scribble(o.Map())
 		}
 		check()
 	}
@@ -132,13 +132,13 @@ func TestResponsesOfSameAnswerShareNothing(t *testing.T) {
 	s := script(t, `{status: {a: {b: 1}}, children: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {c: {}}}]}`)
 	first := ask(t, s, newRequest(t))
 	scribble(first.Status)
-	scribble(first.Children.Group(podKind)[0].Object)
+	scribble(first.Children.Group(podKind)[0].Map())
 	second := ask(t, s, newRequest(t))
 	if diff := cmp.Diff(parse(t, `{a: {b: 1}}`), second.Status); diff != "" {
 		t.Errorf("status of the second response (-want +got):\n%s", diff)
 	}
 	want := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {c: {}}}`)
-	if diff := cmp.Diff(want, second.Children.Group(podKind)[0].Object); diff != "" {
+	if diff := cmp.Diff(want, second.Children.Group(podKind)[0].Map()); diff != "" {
 		t.Errorf("child of the second response (-want +got):\n%s", diff)
 	}
 }

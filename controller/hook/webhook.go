@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"metascript/controller/bodies"
 	"metascript/controller/connection"
 	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 const (
@@ -132,7 +132,7 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, endpoint En
 
 // post sends req with those of the headers that are not empty.
 func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, headers http.Header) (*http.Response, error) {
-	text, err := json.Marshal(encode(req, w.Version))
+	text, err := tree.AppendJSON(nil, encode(req, w.Version))
 	if err != nil {
 		return nil, err
 	}

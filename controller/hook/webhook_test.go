@@ -66,7 +66,7 @@ func TestWebhookGetsRequestAsJSON(t *testing.T) {
 func TestLargeIntegersAreExact(t *testing.T) {
 	const numbers = `"max":9223372036854775807,"min":-9223372036854775808,"odd":9007199254740993`
 	req := newRequest(t)
-	req.Parent.Object["spec"] = map[string]any{"max": int64(1<<63 - 1), "min": int64(-1 << 63), "odd": int64(1<<53 + 1)}
+	req.Parent.Map()["spec"] = map[string]any{"max": int64(1<<63 - 1), "min": int64(-1 << 63), "odd": int64(1<<53 + 1)}
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if !bytes.Contains(body, []byte(`"spec":{`+numbers+`}`)) {
@@ -79,7 +79,7 @@ func TestLargeIntegersAreExact(t *testing.T) {
 	if diff := cmp.Diff(want, resp.Status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(any(want), resp.Children.Group(podKind)[0].Object["spec"]); diff != "" {
+	if diff := cmp.Diff(any(want), resp.Children.Group(podKind)[0].Map()["spec"]); diff != "" {
 		t.Errorf("spec of the child (-want +got):\n%s", diff)
 	}
 }

@@ -23,14 +23,14 @@ const (
 	fieldEvents    = "events"
 )
 
-// encode returns req as the value that hooks get. It shares the objects of req.
+// encode returns req as the value that hooks get. It shares the objects of req, which are packed if they are of a cache.
 func encode(req *Request, version string) map[string]any {
 	if req.Shape == Customizing {
-		return map[string]any{"controller": req.Controller.Object, "parent": req.Parent.Object}
+		return map[string]any{"controller": req.Controller.Value(), "parent": req.Parent.Value()}
 	}
 	return map[string]any{
-		"controller":         req.Controller.Object,
-		req.Shape.parent():   req.Parent.Object,
+		"controller":         req.Controller.Value(),
+		req.Shape.parent():   req.Parent.Value(),
 		req.Shape.children(): encodeSet(req.Children, req, version),
 		"related":            encodeSet(req.Related, req, version),
 		"finalizing":         req.Finalizing,
@@ -46,7 +46,7 @@ func encodeSet(set *object.Set, req *Request, version string) map[string]any {
 	for _, kind := range set.Kinds() {
 		group := make(map[string]any, len(set.Group(kind)))
 		for _, o := range set.Group(kind) {
-			group[wireKey(o, req.Parent, version)] = o.Object
+			group[wireKey(o, req.Parent, version)] = o.Value()
 		}
 		groups[groupName(kind)] = group
 	}

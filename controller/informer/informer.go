@@ -3,8 +3,9 @@
 // [Factory.Open] returns a handle to the cache of a resource. The first handle starts the watch, and closing the last one stops
 // it. A handle that needs only the objects with a label may get a cache of these; see Spec.Label.
 //
-// Objects are cached without managedFields, which are often half of an object; the fields that one field manager owns are stored
-// separately, see [Factory.Ownership].
+// Objects are packed when they are read from the connection (decode.go), so that no map is made of them. They are cached without
+// managedFields, which are often half of an object; the fields that one field manager owns are stored separately, see
+// [Factory.Ownership].
 //
 // Objects are indexed by the UID of their controller, and orphans by their namespace. Indexes by labels are added when a
 // selector first needs them, so that neither claiming children nor selecting related objects reads all objects of a kind.
@@ -30,7 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"metascript/controller/object"
@@ -67,8 +68,13 @@ type Factory struct {
 	client dynamic.Interface
 	log    *slog.Logger
 
-	// Ownership reads the managedFields of an object, for [Informer.Owned]. nil: they are dropped. It is set before the first Open.
-	Ownership func(*object.Object) ownership.Fields
+	// REST, if set, is the client for lists and watches, see [NewREST]: their responses are decoded straight into packed objects. With
+	// nil, the objects of the other client are converted. It is set before the first Open.
+	REST rest.Interface
+
+	// Ownership reads the JSON text of the managedFields of an object, for [Informer.Owned]. nil: they are dropped. It is set before
+	// the first Open.
+	Ownership func(managedFields []byte) ownership.Fields
 
 	// Namespaces limits the caches of resources with namespaces, which then have a watch for each; nil: all. It is set before the first
 	// Open.
@@ -176,42 +182,23 @@ func (f *Factory) States() map[schema.GroupVersionResource]State {
 
 // start starts the cache that spec describes.
 func (f *Factory) start(spec Spec) *shared {
-	inf := dynamicinformer.NewFilteredDynamicInformer(spec.clientFor(f.client), spec.Resource, spec.Namespace, 0,
-		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
-		spec.limitRequest).Informer()
-	ctx, stop := context.WithCancel(context.Background())
-	s := &shared{SharedIndexInformer: inf, spec: spec, stop: stop, done: make(chan struct{}), handles: map[*Informer]bool{}, lookups: map[string]bool{}}
+	s := &shared{spec: spec, done: make(chan struct{}), handles: map[*Informer]bool{}, lookups: map[string]bool{}}
 	s.owned.read = f.Ownership
+	s.SharedIndexInformer = cache.NewSharedIndexInformer(f.source(spec, &s.owned), &object.Object{}, 0, cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex})
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
 	// The setters fail only on an informer that has been started, or has ended.
-	_ = inf.SetTransform(func(obj any) (any, error) {
-		s.owned.update(obj)
-		return spec.strip(obj)
-	})
-	_, _ = inf.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.owned.forget})
-	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.watchErr.Store(&watchError{err, time.Now(), inf.LastSyncResourceVersion()})
+	_, _ = s.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.owned.forget})
+	_ = s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		s.watchErr.Store(&watchError{err, time.Now(), s.LastSyncResourceVersion()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
 	})
 	go func() {
 		defer close(s.done)
-		inf.RunWithContext(ctx)
+		s.RunWithContext(ctx)
 	}()
 	return s
 }
-
-// clientFor returns the client for the cache, which decides whether lists are streamed.
-func (s Spec) clientFor(client dynamic.Interface) dynamic.Interface {
-	if s.Listed {
-		return listing{client}
-	}
-	return client
-}
-
-// listing is a client whose lists are not streamed.
-type listing struct{ dynamic.Interface }
-
-// IsWatchListSemanticsUnSupported makes client-go use list requests.
-func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 
 // limitRequest limits a list or watch request to the objects of the spec.
 func (s Spec) limitRequest(o *metav1.ListOptions) {
@@ -268,23 +255,6 @@ func orphanIndex(obj any) ([]string, error) {
 		return nil, nil
 	}
 	return []string{o.GetNamespace(), everywhere}, nil
-}
-
-// strip removes the fields that are not cached.
-func (s Spec) strip(obj any) (any, error) {
-	o, ok := obj.(*object.Object)
-	if !ok {
-		return obj, nil
-	}
-	o.SetManagedFields(nil)
-	if s.MetadataOnly {
-		for field := range o.Object {
-			if field != "apiVersion" && field != "kind" && field != "metadata" {
-				delete(o.Object, field)
-			}
-		}
-	}
-	return o, nil
 }
 
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.

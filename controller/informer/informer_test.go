@@ -23,6 +23,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/selection"
 )
 
@@ -42,7 +43,7 @@ func newCluster(objects ...*object.Object) *cluster {
 	for _, o := range objects {
 		existing = append(existing, o)
 	}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, existing...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, objecttest.ForClient(existing...)...)
 	log := &bytes.Buffer{}
 	return &cluster{client, NewFactory(client, slog.New(slog.NewTextHandler(log, nil))), log}
 }
@@ -66,14 +67,14 @@ func fill(t *testing.T, i *Informer) {
 
 func (c *cluster) create(t *testing.T, o *object.Object) {
 	t.Helper()
-	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Create(t.Context(), o.Unstructured(), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (c *cluster) update(t *testing.T, o *object.Object) {
 	t.Helper()
-	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Update(t.Context(), o.Unstructured(), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,10 +87,10 @@ func (c *cluster) remove(t *testing.T, o *object.Object) {
 }
 
 func configMap(namespace, name string, refs ...metav1.OwnerReference) *object.Object {
-	o := &object.Object{Object: map[string]any{
+	o := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": namespace},
 		"data": map[string]any{"key": "value"},
-	}}
+	})
 	if refs != nil {
 		o.SetOwnerReferences(refs)
 	}
@@ -125,7 +126,7 @@ func (e events) on(old, current *object.Object) {
 }
 
 func text(o *object.Object) string {
-	data, _ := o.Object["data"].(map[string]any)
+	data, _ := o.Map()["data"].(map[string]any)
 	key, _ := data["key"].(string)
 	return key
 }
@@ -228,9 +229,9 @@ func TestFieldsOfCachedObjects(t *testing.T) {
 				t.Error("managedFields are cached")
 			}
 			if cached.GetKind() != "ConfigMap" || cached.GetAPIVersion() != "v1" || cached.GetLabels()["app"] != "a" {
-				t.Errorf("the type or metadata is missing: %v", cached.Object)
+				t.Errorf("the type or metadata is missing: %v", cached.Map())
 			}
-			if _, hasData := cached.Object["data"]; hasData != c.data {
+			if _, hasData := cached.Map()["data"]; hasData != c.data {
 				t.Errorf("data is cached: %t, want %t", hasData, c.data)
 			}
 		})
@@ -309,7 +310,7 @@ func TestHandlerIsCalledForExistingObjectsAndChanges(t *testing.T) {
 	}
 	seen.expect(t, "added a")
 	changed := configMap("default", "a")
-	changed.Object["data"] = map[string]any{"key": "other"}
+	changed.Map()["data"] = map[string]any{"key": "other"}
 	c.update(t, changed)
 	seen.expect(t, "updated a from value to other")
 	c.create(t, configMap("default", "b"))

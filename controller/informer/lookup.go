@@ -149,7 +149,7 @@ func (l lookup) values(obj any) ([]string, error) {
 		value.WriteString(o.GetNamespace() + separator)
 	}
 	for n, key := range strings.Split(l.keys, separator) {
-		text, found := labelOf(o, key)
+		text, found := o.Label(key)
 		if !found {
 			return nil, nil
 		}
@@ -162,14 +162,6 @@ func (l lookup) values(obj any) ([]string, error) {
 		return nil, nil
 	}
 	return []string{value.String()}, nil
-}
-
-// labelOf returns a label of o, without copying all of them.
-func labelOf(o *object.Object, key string) (string, bool) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	all, _ := metadata["labels"].(map[string]any)
-	value, ok := all[key].(string)
-	return value, ok
 }
 
 // namespaceIndex implements cache.IndexFunc.

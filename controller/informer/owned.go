@@ -13,36 +13,28 @@ import (
 // owned has the fields that a field manager owns, for each object to which it applied something. An entry may be newer than the
 // object in the cache, since it is added before the object. It is removed when the object is deleted.
 type owned struct {
-	read func(*object.Object) ownership.Fields // Factory.Ownership
+	read func(managedFields []byte) ownership.Fields // Factory.Ownership
 
 	mu     sync.Mutex // guards fields
 	fields map[types.UID]ownership.Fields
 }
 
-// update reads the managedFields of an object. It does nothing if they were removed.
-func (w *owned) update(obj any) {
-	o, ok := obj.(*object.Object)
-	if !ok || w.read == nil || !hasManagedFields(o) {
+// update reads the managedFields of an object.
+func (w *owned) update(uid types.UID, managedFields []byte) {
+	if w.read == nil {
 		return
 	}
-	read := w.read(o)
+	read := w.read(managedFields)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if read.Set == "" {
-		delete(w.fields, o.GetUID())
+		delete(w.fields, uid)
 		return
 	}
 	if w.fields == nil {
 		w.fields = map[types.UID]ownership.Fields{}
 	}
-	w.fields[o.GetUID()] = read
-}
-
-// hasManagedFields reports whether o has managedFields, also if they are empty.
-func hasManagedFields(o *object.Object) bool {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	_, has := metadata["managedFields"]
-	return has
+	w.fields[uid] = read
 }
 
 // forget removes the entry of an object that was deleted.

@@ -40,7 +40,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	if op.Verb == plan.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	stored, err := client.Apply(ctx, config.GetName(), config, options)
+	stored, err := object.Result(client.Apply(ctx, config.GetName(), config.Unstructured(), options))
 	switch {
 	case op.Observed == nil && apierrors.IsConflict(err):
 		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
@@ -81,7 +81,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 		return nil, err
 	}
 	if live.GetUID() != observed.GetUID() || live.GetResourceVersion() != observed.GetResourceVersion() {
-		return nil, apierrors.NewConflict(named(live), live.GetName(), errors.New("it changed since it was observed"))
+		return nil, apierrors.NewConflict(named(observed), live.GetName(), errors.New("it changed since it was observed"))
 	}
 	before := live.GetManagedFields()
 	if err := csaupgrade.UpgradeManagedFields(live, sets.New(FieldManager, w.Applier()), w.Applier()); err != nil {
@@ -90,11 +90,11 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 	annotations := live.GetAnnotations()
 	_, remembers := annotations[plan.LastApplied]
 	if !remembers && slices.EqualFunc(before, live.GetManagedFields(), sameEntry) {
-		return live, nil
+		return object.Of(live), nil
 	}
 	delete(annotations, plan.LastApplied)
 	live.SetAnnotations(annotations)
-	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.Applier(), DryRun: w.dryRun()})
+	return object.Result(client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.Applier(), DryRun: w.dryRun()}))
 }
 
 // sameEntry reports whether two entries of managedFields have the same manager, operation and subresource.

@@ -33,7 +33,7 @@ func (w *Writer) dryCreate(ctx context.Context, client dynamic.ResourceInterface
 //   - a quota is exceeded, since a part of it is free again when op.Observed is deleted, unless the object alone exceeds the quota
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
 func (w *Writer) creatable(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) error {
-	_, err := client.Create(ctx, withoutHeld(op.Object, op.Observed), metav1.CreateOptions{FieldManager: w.creator(op), DryRun: []string{metav1.DryRunAll}})
+	_, err := client.Create(ctx, withoutHeld(op.Object, op.Observed).Unstructured(), metav1.CreateOptions{FieldManager: w.creator(op), DryRun: []string{metav1.DryRunAll}})
 	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) && !exceedsAlone(err) || lacksDryRun(err) {
 		return nil
 	}
@@ -55,8 +55,8 @@ func withoutHeld(o, existing *object.Object) *object.Object {
 		return o
 	}
 	free := object.Copy(o)
-	spec, _ := free.Object["spec"].(map[string]any)
-	ip, _, _ := unstructured.NestedString(existing.Object, "spec", "clusterIP")
+	spec, _ := free.Map()["spec"].(map[string]any)
+	ip, _, _ := unstructured.NestedString(existing.Map(), "spec", "clusterIP")
 	if ip != "" && ip != corev1.ClusterIPNone && spec["clusterIP"] == ip {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")
@@ -84,9 +84,9 @@ func nodePorts(service *object.Object) []string {
 			found = append(found, fmt.Sprint(port))
 		}
 	}
-	health, _, _ := unstructured.NestedFieldNoCopy(service.Object, "spec", "healthCheckNodePort")
+	health, _, _ := unstructured.NestedFieldNoCopy(service.Map(), "spec", "healthCheckNodePort")
 	add(health)
-	ports, _, _ := unstructured.NestedFieldNoCopy(service.Object, "spec", "ports")
+	ports, _, _ := unstructured.NestedFieldNoCopy(service.Map(), "spec", "ports")
 	list, _ := ports.([]any)
 	for _, item := range list {
 		port, _ := item.(map[string]any)

@@ -54,13 +54,13 @@ spec: {clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], healthCheckNodePort: 30003, 
 		"nothing set": {"{}", "{}"},
 	} {
 		of := func(spec string) map[string]any {
-			return objecttest.ParseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: "+spec+"}").Object
+			return objecttest.ParseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: "+spec+"}").Map()
 		}
 		service := objecttest.ParseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: "+c.spec+"}")
-		if diff := cmp.Diff(of(c.want), withoutHeld(service, existing).Object); diff != "" {
+		if diff := cmp.Diff(of(c.want), withoutHeld(service, existing).Map()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(of(c.spec), service.Object); diff != "" {
+		if diff := cmp.Diff(of(c.spec), service.Map()); diff != "" {
 			t.Errorf("%s: the Service was changed (-want +got):\n%s", name, diff)
 		}
 	}

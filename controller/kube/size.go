@@ -22,7 +22,7 @@ func sized(err error, o *object.Object) error {
 	if why == "" {
 		return err
 	}
-	return fmt.Errorf("it is %s as JSON, and %s: %w", kibibytes(sizeOf(o.Object)), why, err)
+	return fmt.Errorf("it is %s as JSON, and %s: %w", kibibytes(sizeOf(o.Map())), why, err)
 }
 
 // tooLarge returns which limit o exceeds according to err, and what to do; "" if err says something else.
@@ -74,7 +74,7 @@ func annotationsOf(o *object.Object) string {
 
 // statusOf returns the size of the status of o if it is more than half of o; "" otherwise.
 func statusOf(o *object.Object) string {
-	if status := sizeOf(o.Object["status"]); 2*status > sizeOf(o.Object) {
+	if status := sizeOf(o.Map()["status"]); 2*status > sizeOf(o.Map()) {
 		return fmt.Sprintf(" (its status is %s)", kibibytes(status))
 	}
 	return ""

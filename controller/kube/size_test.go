@@ -66,13 +66,13 @@ func refusing(t *testing.T, with func() *metav1.Status) *Writer {
 }
 
 func thing(kind string) *object.Object {
-	return &object.Object{Object: map[string]any{
+	return object.New(map[string]any{
 		"apiVersion": "v1", "kind": kind, "metadata": map[string]any{
 			"name": "big", "namespace": "default", "annotations": map[string]any{plan.LastApplied: strings.Repeat("x", 300<<10)},
 		},
 		"data":   map[string]any{"a": strings.Repeat("y", 100<<10)},
 		"status": map[string]any{"b": strings.Repeat("z", 1600<<10)},
-	}}
+	})
 }
 
 func TestSizeErrorNamesObjectSizeAndLimit(t *testing.T) {
@@ -135,7 +135,7 @@ func TestErrorsOfWritesDoNotContainSecrets(t *testing.T) {
 		return &err.ErrStatus
 	}
 	secret := thing("Secret")
-	secret.Object["data"] = map[string]any{"a": "elF4N0twMm1WdzlS"}
+	secret.Map()["data"] = map[string]any{"a": "elF4N0twMm1WdzlS"}
 	w := refusing(t, quoting)
 	known := redact.New()
 	known.Add(secret)

@@ -52,13 +52,13 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
 	switch op.Verb {
 	case plan.Create:
-		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
+		return object.Result(client.Create(ctx, op.Object.Unstructured(), metav1.CreateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
 	case plan.DryCreate:
 		return op.Observed, w.dryCreate(ctx, client, op)
 	case plan.Update:
-		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
+		return object.Result(client.Update(ctx, op.Object.Unstructured(), metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
 	case plan.UpdateStatus:
-		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
+		return object.Result(client.UpdateStatus(ctx, op.Object.Unstructured(), metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
 	case plan.Apply, plan.DryRun:
 		return w.apply(ctx, client, op)
 	case plan.Delete:
@@ -86,7 +86,7 @@ func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, err
 	if err != nil {
 		return nil, err
 	}
-	found, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	found, err := object.Result(client.Get(ctx, o.GetName(), metav1.GetOptions{}))
 	return found, redact.FromContext(ctx).Error(w.withCommand(err))
 }
 

@@ -1,18 +1,19 @@
 // Package object has types for Kubernetes objects, for their names, and for ordered sets of objects.
 //
-// An [Object] is an unstructured object, as in caches. A [Set] has objects in groups by kind. Objects in a Set may be shared
-// with informer caches, so they must not be changed; [Copy] returns a copy that may be changed.
+// An [Object] is any object: one of a cache, which is packed and cannot be changed, or one made of a map. A [Set] has objects in groups
+// by kind. Objects in a Set may be shared with informer caches, so they must not be changed; [Copy] returns a copy that may be
+// changed.
 package object
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
+	"k8s.io/apimachinery/pkg/types"
 
-// An Object is any Kubernetes object.
-type Object = unstructured.Unstructured
+	"metascript/engine/packed"
+	"metascript/engine/tree"
+)
 
 // A Kind is an object's group, version and kind.
 type Kind = schema.GroupVersionKind
@@ -43,15 +44,41 @@ func RefOf(o *Object) Ref { return Ref{o.GroupVersionKind(), KeyOf(o)} }
 // Describe returns the kind and name of o for messages, such as "Pod default/web-0".
 func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }
 
-// Copy returns a deep copy of o.
+// Copy returns a deep copy of o, which is made of a map and may be changed.
 func Copy(o *Object) *Object { return o.DeepCopy() }
 
 // CopyValue returns a deep copy of a JSON value. It panics for other types, such as int, which neither caches nor engines
 // return.
 func CopyValue(v any) any { return runtime.DeepCopyJSONValue(v) }
 
-// ControllerOf returns the controller reference of o, or nil.
-func ControllerOf(o *Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(o) }
+// ControllerOf returns the controller reference of o, or nil. If o is packed, only this reference is converted.
+func ControllerOf(o *Object) *metav1.OwnerReference {
+	if !o.isPacked() {
+		return metav1.GetControllerOfNoCopy(o)
+	}
+	v, _ := o.At("metadata", "ownerReferences")
+	refs, _ := v.(packed.Array)
+	if v == nil || refs == (packed.Array{}) {
+		return nil
+	}
+	for item := range refs.All() {
+		ref, ok := item.(packed.Map)
+		if !ok {
+			continue
+		}
+		if controller, _ := ref.Get("controller"); controller == true {
+			yes := true
+			found := &metav1.OwnerReference{APIVersion: ref.Text("apiVersion"), Kind: ref.Text("kind"), Name: ref.Text("name"), UID: types.UID(ref.Text("uid")), Controller: &yes}
+			if block, ok := ref.Get("blockOwnerDeletion"); ok {
+				if value, ok := block.(bool); ok {
+					found.BlockOwnerDeletion = &value
+				}
+			}
+			return found
+		}
+	}
+	return nil
+}
 
 // ControllerRef returns the owner reference that makes parent the controller of a child.
 func ControllerRef(parent *Object) metav1.OwnerReference {
@@ -59,8 +86,16 @@ func ControllerRef(parent *Object) metav1.OwnerReference {
 }
 
 // Deleting reports whether o is being deleted.
-func Deleting(o *Object) bool { return o.GetDeletionTimestamp() != nil }
+func Deleting(o *Object) bool {
+	if v, found := o.At("metadata", "deletionTimestamp"); !found || v == nil {
+		return false
+	}
+	return o.GetDeletionTimestamp() != nil
+}
 
 // StatusOf returns a map with only the status of o, which is nil if o has none, for a comparison with that of another
 // object.
-func StatusOf(o *Object) map[string]any { return map[string]any{"status": o.Object["status"]} }
+func StatusOf(o *Object) map[string]any {
+	status, _ := o.At("status")
+	return map[string]any{"status": tree.Native(status)}
+}

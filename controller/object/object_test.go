@@ -8,7 +8,7 @@ import (
 )
 
 func newObject(apiVersion, kind, namespace, name string) *Object {
-	o := &Object{Object: map[string]any{}}
+	o := New(map[string]any{})
 	o.SetAPIVersion(apiVersion)
 	o.SetKind(kind)
 	o.SetNamespace(namespace)
@@ -48,15 +48,15 @@ func TestDescribe(t *testing.T) {
 
 func TestCopySharesNothing(t *testing.T) {
 	o := newObject("v1", "Pod", "default", "web-0")
-	o.Object["spec"] = map[string]any{"containers": []any{map[string]any{"name": "a"}}}
+	o.Map()["spec"] = map[string]any{"containers": []any{map[string]any{"name": "a"}}}
 	c := Copy(o)
 	if diff := cmp.Diff(o, c); diff != "" {
 		t.Fatalf("the copy differs (-original +copy):\n%s", diff)
 	}
-	c.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["name"] = "b"
+	c.Map()["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["name"] = "b"
 	c.SetName("other")
 	want := map[string]any{"containers": []any{map[string]any{"name": "a"}}}
-	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" || o.GetName() != "web-0" {
+	if diff := cmp.Diff(want, o.Map()["spec"]); diff != "" || o.GetName() != "web-0" {
 		t.Errorf("a change of the copy reached the original, %s (-want +got):\n%s", Describe(o), diff)
 	}
 }
@@ -118,7 +118,7 @@ func TestDeleting(t *testing.T) {
 	if Deleting(o) {
 		t.Error("an object without a deletionTimestamp counts as being deleted")
 	}
-	o.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2024-02-29T01:02:03Z"
+	o.Map()["metadata"].(map[string]any)["deletionTimestamp"] = "2024-02-29T01:02:03Z"
 	if !Deleting(o) {
 		t.Error("an object with a deletionTimestamp does not count as being deleted")
 	}

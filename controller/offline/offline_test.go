@@ -246,7 +246,7 @@ func TestRelatedObjectsInOtherNamespaces(t *testing.T) {
 		"no namespace matches":              {`{"apiVersion": "v1", "resource": "secrets", "namespaceSelector": {"matchLabels": {"team": "y"}}}`, []any{}},
 	} {
 		controller := composite(t, selects(c.rule))
-		controller.Object["spec"].(map[string]any)["hooks"] = map[string]any{"customize": map[string]any{"version": "v2"}, "sync": map[string]any{"version": "v2"}}
+		controller.Map()["spec"].(map[string]any)["hooks"] = map[string]any{"customize": map[string]any{"version": "v2"}, "sync": map[string]any{"version": "v2"}}
 		s := newSync(t, controller)
 		s.Related = parse(t,
 			`{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: other}}`,
@@ -355,7 +355,7 @@ func TestCheck(t *testing.T) {
 
 func TestWarningsOfUnreadableObject(t *testing.T) {
 	o := composite(t, objecttest.Starlark("sync"))
-	o.Object["spec"] = "x"
+	o.Map()["spec"] = "x"
 	if got := Warnings(o, testSandbox()); got != nil {
 		t.Errorf("warnings %q, want none", got)
 	}

@@ -6,6 +6,7 @@
 package ownership
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,7 +30,7 @@ type Fields struct {
 // subresources do not count.
 func Of(o *object.Object, applier string, others ...string) Fields {
 	var found Fields
-	metadata, _ := o.Object["metadata"].(map[string]any)
+	metadata, _ := o.Map()["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	for _, entry := range entries {
 		e, _ := entry.(map[string]any)
@@ -47,6 +48,25 @@ func Of(o *object.Object, applier string, others ...string) Fields {
 		}
 	}
 	return found
+}
+
+// OfText is Of for the JSON text of managedFields. Most often none of the managers is in it, which is found without decoding it.
+func OfText(managedFields []byte, applier string, others ...string) Fields {
+	has := func(name string) bool { return mayHave(managedFields, name) }
+	if !has(applier) && !slices.ContainsFunc(others, has) {
+		return Fields{}
+	}
+	var entries []any
+	if err := json.Unmarshal(managedFields, &entries); err != nil {
+		return Fields{}
+	}
+	return Of(object.New(map[string]any{"metadata": map[string]any{"managedFields": entries}}), applier, others...)
+}
+
+// mayHave reports whether JSON text may have a string. It may have it in another form if the string has special characters.
+func mayHave(text []byte, s string) bool {
+	special := strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"\\<>&/`, r) })
+	return special || bytes.Contains(text, []byte(`"`+s+`"`))
 }
 
 // setOf returns the set of fields of an entry of managedFields, and its apiVersion.
@@ -70,7 +90,7 @@ func (f Fields) Applied(o *object.Object) (map[string]any, error) {
 	if err := set.FromJSON(strings.NewReader(f.Set)); err != nil {
 		return nil, fmt.Errorf("%s: read its managedFields: %w", object.Describe(o), err)
 	}
-	applied := partOfMap(set, o.Object)
+	applied := partOfMap(set, o.Map())
 	identify(applied, o)
 	return applied, nil
 }

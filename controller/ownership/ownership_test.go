@@ -119,7 +119,7 @@ func TestErrorsOfApplied(t *testing.T) {
 			t.Errorf("%+v: got %v, want an error", fields, got)
 		}
 	}
-	o.Object["metadata"].(map[string]any)["managedFields"] = []any{"nonsense", map[string]any{"operation": "Apply"}}
+	o.Map()["metadata"].(map[string]any)["managedFields"] = []any{"nonsense", map[string]any{"operation": "Apply"}}
 	if got := ownership.Of(o, "metacontroller"); got != (ownership.Fields{}) {
 		t.Errorf("managedFields that cannot be read: got %+v, want nothing", got)
 	}

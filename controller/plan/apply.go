@@ -29,7 +29,7 @@ func fresh(want *object.Object) (*object.Object, error) {
 	for _, name := range system {
 		delete(metadata(created), name)
 	}
-	dropNulls(created.Object)
+	dropNulls(created.Map())
 	return created, remember(created, want)
 }
 
@@ -39,10 +39,10 @@ func apply(have, want *object.Object) (*object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	desired := object.Copy(want).Object
+	desired := object.Copy(want).Map()
 	dropNulls(desired)
-	dropUnstored(desired, last, have.Object)
-	result := &object.Object{Object: merge(have.Object, last, desired)}
+	dropUnstored(desired, last, have.Map())
+	result := object.New(merge(have.Map(), last, desired))
 	restore(result, have)
 	return result, remember(result, want)
 }
@@ -53,7 +53,7 @@ func restore(result, have *object.Object) {
 	for _, name := range system {
 		put(into, name, observed)
 	}
-	put(result.Object, "status", have.Object)
+	put(result.Map(), "status", have.Map())
 	keepController(result, have)
 }
 
@@ -81,10 +81,10 @@ func put(into map[string]any, name string, from map[string]any) {
 
 // metadata returns the map of o's metadata. It creates the map if there is none.
 func metadata(o *object.Object) map[string]any {
-	m, ok := o.Object["metadata"].(map[string]any)
+	m, ok := o.Map()["metadata"].(map[string]any)
 	if !ok {
 		m = map[string]any{}
-		o.Object["metadata"] = m
+		o.Map()["metadata"] = m
 	}
 	return m
 }
@@ -92,7 +92,7 @@ func metadata(o *object.Object) map[string]any {
 // remember sets the annotation LastApplied of o to want: as JSON with sorted keys, HTML escaping and nulls, and without the
 // annotation itself.
 func remember(o, want *object.Object) error {
-	text, err := json.Marshal(withoutLastApplied(want).Object)
+	text, err := json.Marshal(withoutLastApplied(want).Map())
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(want), err)
 	}

@@ -81,7 +81,7 @@ func TestAnnotationText(t *testing.T) {
 			}
 			have := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {differs: true}}`)
 			have.SetNamespace(want.GetNamespace())
-			want.Object["spec2"] = true // a difference, so that there is an update
+			want.Map()["spec2"] = true // a difference, so that there is an update
 			ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
 			if len(ops) != 1 || ops[0].Verb != Update {
 				t.Fatalf("operations %v, want one update", texts(ops))
@@ -123,7 +123,7 @@ func TestAnnotationDoesNotGrowWithEchoedChild(t *testing.T) {
 	first := lastApplied(t, have)
 	for i := range 5 {
 		echo := object.Copy(have)
-		metadata := echo.Object["metadata"].(map[string]any)
+		metadata := echo.Map()["metadata"].(map[string]any)
 		for _, name := range system {
 			delete(metadata, name)
 		}
@@ -166,8 +166,8 @@ kind: Pod
 metadata: {name: a, namespace: default, labels: {app: x, theirs: t}, annotations: {theirs: t}}
 spec: {image: x, nodeName: n1, ports: [{containerPort: 8080, protocol: TCP}, {containerPort: 1, protocol: UDP}]}
 `)
-	if diff := Difference(after, ops[0].Object.Object); diff != "" {
-		t.Errorf("the updated object differs from what is wanted at %s:\n%v", diff, ops[0].Object.Object)
+	if diff := Difference(after, ops[0].Object.Map()); diff != "" {
+		t.Errorf("the updated object differs from what is wanted at %s:\n%v", diff, ops[0].Object.Map())
 	}
 	checkOps(t, plan(t, setOf(ops[0].Object), setOf(want), Rules{podKind: InPlace}))
 }
@@ -175,13 +175,13 @@ spec: {image: x, nodeName: n1, ports: [{containerPort: 8080, protocol: TCP}, {co
 func TestLargeIntegersInAnnotationAreExact(t *testing.T) {
 	text := `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {l: [%s]}}`
 	have := stored(t, parseObject(t, fmt.Sprintf(text, `{uid: 9007199254740992}, {uid: 9007199254740993}`)))
-	for _, item := range have.Object["spec"].(map[string]any)["l"].([]any) {
+	for _, item := range have.Map()["spec"].(map[string]any)["l"].([]any) {
 		item.(map[string]any)["theirs"] = true
 	}
 	ops := plan(t, setOf(have), setOf(parseObject(t, fmt.Sprintf(text, `{uid: 9007199254740992}`))), Rules{podKind: InPlace})
 	checkOps(t, ops, "update Pod default/a: spec.l differs")
 	want := parse(t, `{l: [{uid: 9007199254740992, theirs: true}]}`)
-	if diff := cmp.Diff(any(want), ops[0].Object.Object["spec"]); diff != "" {
+	if diff := cmp.Diff(any(want), ops[0].Object.Map()["spec"]); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 }
@@ -199,18 +199,18 @@ func TestWithoutNulls(t *testing.T) {
 
 func TestChildKeepsControllerReference(t *testing.T) {
 	owner := map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": true}
-	have := &object.Object{Object: map[string]any{
+	have := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "c", "ownerReferences": []any{owner}},
 		"data":     map[string]any{"a": "old"},
-	}}
+	})
 	echoed, err := apply(have, have)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &object.Object{Object: map[string]any{
+	want := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c"}, "data": map[string]any{"a": "new"},
-	}}
+	})
 	got, err := apply(echoed, want)
 	if err != nil {
 		t.Fatal(err)
@@ -222,25 +222,25 @@ func TestChildKeepsControllerReference(t *testing.T) {
 
 func TestUnstoredEmptyFieldIsNotDifference(t *testing.T) {
 	want := func() *object.Object {
-		return &object.Object{Object: map[string]any{
+		return object.New(map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "labels": map[string]any{}},
 			"deep": map[string]any{"er": map[string]any{"null": nil}},
 			"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "env": []any{}}}},
-		}}
+		})
 	}
 	stored, err := fresh(want())
 	if err != nil {
 		t.Fatal(err)
 	}
 	delete(metadata(stored), "labels")
-	delete(stored.Object, "deep")
-	delete(stored.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any), "env")
+	delete(stored.Map(), "deep")
+	delete(stored.Map()["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any), "env")
 	op, _, err := (Policy{}).dynamic(stored, want(), Recreate)
 	if err != nil || op != nil {
 		t.Errorf("got %v, %v, want nothing to do", op, err)
 	}
 	changed := want()
-	changed.Object["spec"].(map[string]any)["hostNetwork"] = map[string]any{}
+	changed.Map()["spec"].(map[string]any)["hostNetwork"] = map[string]any{}
 	if op, _, err = (Policy{}).dynamic(stored, changed, Recreate); err != nil || op == nil || op.Differs.String() != "spec.hostNetwork" || op.Again {
 		t.Errorf("an empty field that is new: got %v, %v, want that it is recreated", op, err)
 	}

@@ -3,6 +3,9 @@ package plan
 import (
 	"maps"
 	"slices"
+
+	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // marks are the annotations that record what was applied. They are not compared.
@@ -82,13 +85,13 @@ func diffList(path Path, a, b []any) Path {
 // lacks returns the path of the first field of want, in the order of keys, that have lacks or has with another value; nil if
 // there is none. Paths in known are skipped. Other fields of have are ignored, but lists are compared as a whole. Empty maps
 // and lists need not exist, since the API server may not store them.
-func lacks(have, want map[string]any, known ...string) Path {
+func lacks(have tree.Map, want map[string]any, known ...string) Path {
 	return lacking{known}.in(nil, have, want)
 }
 
 type lacking struct{ known []string }
 
-func (l lacking) in(path Path, have, want map[string]any) Path {
+func (l lacking) in(path Path, have tree.Map, want map[string]any) Path {
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
 			continue
@@ -100,15 +103,15 @@ func (l lacking) in(path Path, have, want map[string]any) Path {
 	return nil
 }
 
-func (l lacking) field(path Path, have map[string]any, want any, key string) Path {
-	value, there := have[key]
+func (l lacking) field(path Path, have tree.Map, want any, key string) Path {
+	value, there := have.Get(key)
 	switch {
 	case there:
 		return l.value(path, value, want)
 	case hollow(want):
 		return nil
 	case path.is("metadata", "annotations"):
-		return l.in(path, nil, mapOf(want))
+		return l.in(path, tree.GoMap(nil), mapOf(want))
 	}
 	return l.unless(path)
 }
@@ -116,11 +119,11 @@ func (l lacking) field(path Path, have map[string]any, want any, key string) Pat
 func (l lacking) value(path Path, have, want any) Path {
 	switch want := want.(type) {
 	case map[string]any:
-		if m, ok := have.(map[string]any); ok {
+		if m, ok := tree.MapOf(have); ok {
 			return l.in(path, m, want)
 		}
 	case []any:
-		if list, ok := have.([]any); ok && len(list) == len(want) {
+		if list, ok := tree.ArrayOf(have); ok && list.Len() == len(want) {
 			return l.list(path, list, want)
 		}
 	default:
@@ -131,9 +134,9 @@ func (l lacking) value(path Path, have, want any) Path {
 	return l.unless(path)
 }
 
-func (l lacking) list(path Path, have, want []any) Path {
+func (l lacking) list(path Path, have tree.Array, want []any) Path {
 	for i := range want {
-		if d := l.value(path.to(i), have[i], want[i]); d != nil {
+		if d := l.value(path.to(i), have.Index(i), want[i]); d != nil {
 			return d
 		}
 	}
@@ -146,6 +149,12 @@ func (l lacking) unless(path Path) Path {
 		return nil
 	}
 	return path
+}
+
+// contentOf returns the content of o, which is not built if o is packed.
+func contentOf(o *object.Object) tree.Map {
+	content, _ := tree.MapOf(o.Value())
+	return content
 }
 
 // mapOf returns v if it is a map, and nil otherwise.

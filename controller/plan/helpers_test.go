@@ -60,7 +60,7 @@ func mapsOf(sets ...*object.Set) []map[string]any {
 	var all []map[string]any
 	for _, s := range sets {
 		for o := range s.All() {
-			all = append(all, o.Object)
+			all = append(all, o.Map())
 		}
 	}
 	return all
@@ -155,11 +155,10 @@ func (s *server) do(op Op) error {
 		delete(group, key)
 		return nil
 	}
-	o := object.Copy(op.Object)
-	o.Object = WithoutNulls(o.Object)
+	o := object.New(WithoutNulls(object.Copy(op.Object).Map()))
 	o.SetResourceVersion(fmt.Sprint(s.writes))
 	if op.Verb == Create {
-		o.Object["metadata"].(map[string]any)["uid"] = fmt.Sprintf("uid-%d", s.writes)
+		o.Map()["metadata"].(map[string]any)["uid"] = fmt.Sprintf("uid-%d", s.writes)
 	}
 	group[key] = o
 	return nil

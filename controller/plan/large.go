@@ -33,11 +33,11 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 	if p.ServerSide {
 		return serverSideApply, nil
 	}
-	if atMost(want.Object, MaxAnnotations/2) <= MaxAnnotations/2 {
+	if atMost(want.Map(), MaxAnnotations/2) <= MaxAnnotations/2 {
 		return dynamicApply, nil // the annotations are counted twice: they are in the copy too
 	}
 	clean := withoutLastApplied(want)
-	text, err := json.Marshal(clean.Object)
+	text, err := json.Marshal(clean.Map())
 	if err != nil {
 		return dynamicApply, fmt.Errorf("%s: %w", object.Describe(want), err)
 	}

@@ -10,10 +10,10 @@ import (
 
 // bigMap is a ConfigMap with so much in it.
 func bigMap(bytes int) *object.Object {
-	return &object.Object{Object: map[string]any{
+	return object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "big", "namespace": "default"},
 		"data": map[string]any{"a": strings.Repeat("x", bytes)},
-	}}
+	})
 }
 
 func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Suppressed, error) {
@@ -40,7 +40,7 @@ func TestLargeChildUsesServerSideApply(t *testing.T) {
 	}
 	// The border, to the byte: the key, and what it says.
 	for more, want := range map[int]Verb{0: Create, 1: Apply} {
-		empty, _ := json.Marshal(bigMap(0).Object)
+		empty, _ := json.Marshal(bigMap(0).Map())
 		op, _, err := planFor(t, nil, bigMap(MaxAnnotations-len(LastApplied)-len(empty)+more), InPlace)
 		if err != nil || op.Verb != want {
 			t.Errorf("%d above: got %v, %v", more, op, err)

@@ -26,7 +26,7 @@ func Managers(o *object.Object, path Path) []Manager {
 	var found []Manager
 	for _, entry := range o.GetManagedFields() {
 		m := Manager{entry.Manager, string(entry.Operation)}
-		if set := fieldsOf(entry); set != nil && owns(set, o.Object, path) && !slices.Contains(found, m) {
+		if set := fieldsOf(entry); set != nil && owns(set, o.Map(), path) && !slices.Contains(found, m) {
 			found = append(found, m)
 		}
 	}

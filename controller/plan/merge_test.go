@@ -343,7 +343,7 @@ spec:
 		}
 	}
 	for _, stored := range s.stored[kind] {
-		for i, port := range stored.Object["spec"].(map[string]any)["ports"].([]any) {
+		for i, port := range stored.Map()["spec"].(map[string]any)["ports"].([]any) {
 			port.(map[string]any)["targetPort"] = int64(53)
 			port.(map[string]any)["nodePort"] = int64(30053 + i)
 		}
@@ -354,7 +354,7 @@ spec:
 			{name: dns, port: 53, protocol: UDP, targetPort: 53, nodePort: 30053},
 			{name: dns-tcp, port: 53, protocol: TCP, targetPort: 53, nodePort: 30054},
 		]}`)
-		if diff := cmp.Diff(any(want), stored.Object["spec"]); diff != "" {
+		if diff := cmp.Diff(any(want), stored.Map()["spec"]); diff != "" {
 			t.Errorf("spec (-want +got):\n%s", diff)
 		}
 	}

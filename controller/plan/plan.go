@@ -224,11 +224,12 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 	if settled(have, want) {
 		return nil, nil, nil
 	}
+	have = object.New(have.Map()) // it is built once
 	merged, err := apply(have, want)
 	if err != nil {
 		return nil, nil, err
 	}
-	differs := difference(have.Object, p.Unstored.without(have, merged))
+	differs := difference(have.Map(), p.Unstored.without(have, merged))
 	if differs == nil {
 		return nil, nil, nil
 	}
@@ -250,4 +251,4 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 }
 
 // remembered returns what dynamic apply last applied to o, as text.
-func remembered(o *object.Object) string { return o.GetAnnotations()[LastApplied] }
+func remembered(o *object.Object) string { return o.Annotation(LastApplied) }

@@ -23,14 +23,14 @@ func pod(t testing.TB, name, image string) *object.Object {
 func stored(t testing.TB, want *object.Object) *object.Object {
 	t.Helper()
 	o := object.Copy(created(t, want))
-	metadata := o.Object["metadata"].(map[string]any)
+	metadata := o.Map()["metadata"].(map[string]any)
 	metadata["uid"], metadata["resourceVersion"], metadata["generation"] = "uid-"+o.GetName(), "7", int64(1)
 	metadata["creationTimestamp"] = "2024-02-29T01:02:03Z"
 	return o
 }
 
 func deleting(o *object.Object) *object.Object {
-	o.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2024-02-29T02:03:04Z"
+	o.Map()["metadata"].(map[string]any)["deletionTimestamp"] = "2024-02-29T02:03:04Z"
 	return o
 }
 
@@ -128,15 +128,15 @@ func TestChildrenInDifferentNamespacesAreDistinct(t *testing.T) {
 
 func TestUpdateMergesDesiredIntoObserved(t *testing.T) {
 	have := stored(t, pod(t, "a", "old"))
-	have.Object["status"] = map[string]any{"phase": "Running"}
-	have.Object["spec"].(map[string]any)["nodeName"] = "n1"
+	have.Map()["status"] = map[string]any{"phase": "Running"}
+	have.Map()["spec"].(map[string]any)["nodeName"] = "n1"
 	have.SetFinalizers([]string{"theirs"})
 	want := pod(t, "a", "new")
 	ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
 	checkOps(t, ops, "update Pod default/a: spec.image differs")
 
 	updated := object.Copy(have)
-	updated.Object["spec"].(map[string]any)["image"] = "new"
+	updated.Map()["spec"].(map[string]any)["image"] = "new"
 	annotate(updated, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default"},"spec":{"image":"new"}}`)
 	if diff := cmp.Diff(updated, ops[0].Object); diff != "" {
 		t.Errorf("updated object (-want +got):\n%s", diff)
@@ -186,7 +186,7 @@ metadata:
   labels: {app: x}`+observedMetadata+`
 spec: {image: x}
 `)
-	metadata := created(t, want).Object["metadata"].(map[string]any)
+	metadata := created(t, want).Map()["metadata"].(map[string]any)
 	delete(metadata, "annotations")
 	if diff := cmp.Diff(parse(t, `{name: a, namespace: default, labels: {app: x}}`), metadata); diff != "" {
 		t.Errorf("created metadata (-want +got):\n%s", diff)
@@ -204,14 +204,14 @@ spec: {image: %s}
 status: {phase: Pending}
 `
 	have := stored(t, pod(t, "a", "x"))
-	have.Object["status"] = map[string]any{"phase": "Running"}
+	have.Map()["status"] = map[string]any{"phase": "Running"}
 	for _, method := range methods {
 		checkOps(t, plan(t, setOf(have), setOf(parseObject(t, fmt.Sprintf(text, "x"))), rulesFor(method)))
 	}
 
 	ops := plan(t, setOf(have), setOf(parseObject(t, fmt.Sprintf(text, "new"))), Rules{podKind: InPlace})
 	checkOps(t, ops, "update Pod default/a: spec.image differs")
-	got := object.Copy(ops[0].Object).Object
+	got := object.Copy(ops[0].Object).Map()
 	delete(got["metadata"].(map[string]any), "annotations")
 	want := parse(t, `
 apiVersion: v1
@@ -236,18 +236,18 @@ func TestStatusIsNeverChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			have, want := stored(t, pod(t, "a", "x")), pod(t, "a", "x")
 			if c.observed != "" {
-				have.Object["status"] = parse(t, `{s: `+c.observed+`}`)["s"]
+				have.Map()["status"] = parse(t, `{s: `+c.observed+`}`)["s"]
 			}
 			if c.desired != "" {
-				want.Object["status"] = parse(t, `{s: `+c.desired+`}`)["s"]
+				want.Map()["status"] = parse(t, `{s: `+c.desired+`}`)["s"]
 			}
 			checkOps(t, plan(t, setOf(have), setOf(want), Rules{podKind: InPlace}))
 
-			want.Object["spec"].(map[string]any)["image"] = "new"
+			want.Map()["spec"].(map[string]any)["image"] = "new"
 			ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
 			checkOps(t, ops, "update Pod default/a: spec.image differs")
-			status, found := ops[0].Object.Object["status"]
-			if diff := cmp.Diff(have.Object["status"], status); diff != "" || found != (c.observed != "") {
+			status, found := ops[0].Object.Map()["status"]
+			if diff := cmp.Diff(have.Map()["status"], status); diff != "" || found != (c.observed != "") {
 				t.Errorf("status written, found %v (-observed +written):\n%s", found, diff)
 			}
 		})
@@ -256,9 +256,9 @@ func TestStatusIsNeverChanged(t *testing.T) {
 
 func TestEarlierAppliedStatusIsNotRemoved(t *testing.T) {
 	withStatus := pod(t, "a", "x")
-	withStatus.Object["status"] = map[string]any{"phase": "Pending"}
+	withStatus.Map()["status"] = map[string]any{"phase": "Pending"}
 	have := stored(t, withStatus)
-	have.Object["status"] = map[string]any{"phase": "Running"}
+	have.Map()["status"] = map[string]any{"phase": "Running"}
 	checkOps(t, plan(t, setOf(have), setOf(pod(t, "a", "x")), Rules{podKind: Recreate}))
 }
 
@@ -276,7 +276,7 @@ kind: Pod
 metadata: {name: a, namespace: default, labels: {app: x}}
 spec: {image: x, template: {metadata: {}}, containers: [{name: c}]}
 `)
-	got := object.Copy(o).Object
+	got := object.Copy(o).Map()
 	delete(got["metadata"].(map[string]any), "annotations")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("created object (-want +got):\n%s", diff)
@@ -291,14 +291,14 @@ func TestNullRemovesAppliedField(t *testing.T) {
 	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`)
 	ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
 	checkOps(t, ops, "update Pod default/a: spec.nodeName differs")
-	if diff := cmp.Diff(any(parse(t, `{image: x}`)), ops[0].Object.Object["spec"]); diff != "" {
+	if diff := cmp.Diff(any(parse(t, `{image: x}`)), ops[0].Object.Map()["spec"]); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 }
 
 func TestNullKeepsFieldSetByOthers(t *testing.T) {
 	have := stored(t, pod(t, "a", "x"))
-	have.Object["spec"].(map[string]any)["nodeName"] = "n1"
+	have.Map()["spec"].(map[string]any)["nodeName"] = "n1"
 	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`)
 	for _, method := range methods {
 		checkOps(t, plan(t, setOf(have), setOf(want), rulesFor(method)))
@@ -307,7 +307,7 @@ func TestNullKeepsFieldSetByOthers(t *testing.T) {
 
 func TestAppliedNullDoesNotOwnField(t *testing.T) {
 	have := stored(t, parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`))
-	have.Object["spec"].(map[string]any)["nodeName"] = "n1" // the scheduler's
+	have.Map()["spec"].(map[string]any)["nodeName"] = "n1" // the scheduler's
 	for _, method := range methods {
 		checkOps(t, plan(t, setOf(have), setOf(pod(t, "a", "x")), rulesFor(method)))
 	}
@@ -315,8 +315,8 @@ func TestAppliedNullDoesNotOwnField(t *testing.T) {
 
 func TestIntegersEqualWholeFloats(t *testing.T) {
 	have, want := stored(t, pod(t, "a", "x")), pod(t, "a", "x")
-	have.Object["spec"].(map[string]any)["n"] = int64(3)
-	want.Object["spec"].(map[string]any)["n"] = 3.0
+	have.Map()["spec"].(map[string]any)["n"] = int64(3)
+	want.Map()["spec"].(map[string]any)["n"] = 3.0
 	if got, text := lastApplied(t, created(t, want)), `"spec":{"image":"x","n":3}`; !strings.Contains(got, text) {
 		t.Errorf("annotation %s, want it to contain %s", got, text)
 	}
@@ -358,8 +358,8 @@ func TestErrorForOneChildDoesNotStopOthers(t *testing.T) {
 
 func TestChildrenDoesNotChangeArguments(t *testing.T) {
 	have := stored(t, pod(t, "b", "old"))
-	have.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
-	have.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubelet"}}
+	have.Map()["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
+	have.Map()["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubelet"}}
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -375,7 +375,7 @@ status: {phase: x}
 		check()
 		for _, op := range ops {
 			if op.Verb != Delete { // which carries what was observed
-				scribble(op.Object.Object)
+				scribble(op.Object.Map())
 			}
 		}
 		check()

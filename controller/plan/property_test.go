@@ -91,7 +91,7 @@ func (g generator) editList(list []any, depth int) []any {
 }
 
 func (g generator) child(kind object.Kind, name string) *object.Object {
-	o := &object.Object{Object: map[string]any{"metadata": map[string]any{}, "spec": g.mapping(3)}}
+	o := object.New(map[string]any{"metadata": map[string]any{}, "spec": g.mapping(3)})
 	o.SetGroupVersionKind(kind)
 	o.SetNamespace("default")
 	o.SetName(name)
@@ -102,7 +102,7 @@ func (g generator) child(kind object.Kind, name string) *object.Object {
 		o.SetAnnotations(map[string]string{pick(g, fields): "<" + pick(g, fields) + ">"})
 	}
 	if g.IntN(3) == 0 {
-		o.Object["status"] = g.mapping(1)
+		o.Map()["status"] = g.mapping(1)
 	}
 	return o
 }
@@ -232,7 +232,7 @@ func (w *world) change() {
 		delete(w.desired[kind], name)
 	default:
 		o = object.Copy(o)
-		w.edit(o.Object["spec"].(map[string]any), 3)
+		w.edit(o.Map()["spec"].(map[string]any), 3)
 		w.desired[kind][name] = o
 	}
 }
@@ -244,11 +244,11 @@ func (w *world) meddle() {
 			if w.IntN(3) > 0 {
 				continue
 			}
-			if spec, ok := o.Object["spec"].(map[string]any); ok {
+			if spec, ok := o.Map()["spec"].(map[string]any); ok {
 				w.edit(spec, 2)
 			}
-			o.Object["status"] = map[string]any{"seen": int64(w.IntN(100))}
-			o.Object = WithoutNulls(o.Object)
+			o.Map()["status"] = map[string]any{"seen": int64(w.IntN(100))}
+			*o = *object.New(WithoutNulls(o.Map()))
 			w.writes++
 			o.SetResourceVersion(fmt.Sprint(w.writes))
 		}
@@ -276,35 +276,35 @@ func (w *world) sync(t *testing.T) int {
 func (w *world) checkUpdate(t *testing.T, op Op, observed, desired *object.Set) {
 	t.Helper()
 	kind, key := op.Object.GroupVersionKind(), object.KeyOf(op.Object)
-	have, want, after := observed.Get(kind, key), desired.Get(kind, key).Object, theirs(w.stored[kind][key].Object)
+	have, want, after := observed.Get(kind, key), desired.Get(kind, key).Map(), theirs(w.stored[kind][key].Map())
 	last, err := recall(have)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = WithoutNulls(want)
 	delete(want, "status")
-	if diff := cmp.Diff(have.Object["status"], after["status"]); diff != "" {
+	if diff := cmp.Diff(have.Map()["status"], after["status"]); diff != "" {
 		t.Fatalf("%s: status (-observed +stored):\n%s", op, diff)
 	}
 	delete(last, "status")
 	if left := leftover("", after, last, want); left != "" {
 		t.Fatalf("%s: %s was applied, is no longer desired, and is still there:\nlast %v\nwant %v\nstored %v", op, left, last, want, after)
 	}
-	if gone := lost("", theirs(have.Object), last, want, after); gone != "" {
+	if gone := lost("", theirs(have.Map()), last, want, after); gone != "" {
 		t.Fatalf("%s: %s is somebody else's, and has changed:\nobserved %v\nlast %v\nwant %v\nstored %v", op, gone, have, last, want, after)
 	}
 }
 
 // theirs is m without what every write changes.
 func theirs(m map[string]any) map[string]any {
-	o := &object.Object{Object: object.CopyValue(m).(map[string]any)}
+	o := object.New(object.CopyValue(m).(map[string]any))
 	delete(metadata(o), "resourceVersion")
 	if annotations, ok := metadata(o)["annotations"].(map[string]any); ok {
 		if delete(annotations, LastApplied); len(annotations) == 0 {
 			delete(metadata(o), "annotations")
 		}
 	}
-	return o.Object
+	return o.Map()
 }
 
 // settled checks that what is desired is there.
@@ -317,13 +317,13 @@ func (w *world) settled(t *testing.T) {
 		if have == nil {
 			t.Fatalf("%s is missing", object.Describe(want))
 		}
-		wanted := object.Copy(want).Object
+		wanted := object.Copy(want).Map()
 		delete(wanted, "status")
 		if method := w.rules[kind]; method == OnDelete || method == "" {
 			continue
 		}
-		if lack := contains("", have.Object, wanted); lack != "" {
-			t.Fatalf("%s lacks %s:\nstored %v\nwant   %v", object.Describe(want), lack, have.Object, wanted)
+		if lack := contains("", have.Map(), wanted); lack != "" {
+			t.Fatalf("%s lacks %s:\nstored %v\nwant   %v", object.Describe(want), lack, have.Map(), wanted)
 		}
 	}
 	if have, want := observed.Len(), w.want().Len(); have != want {

@@ -1,6 +1,10 @@
 package plan
 
-import "math"
+import (
+	"math"
+
+	"metascript/engine/tree"
+)
 
 // equalScalar compares two JSON scalars: 1 equals 1.0, since both are the same JSON.
 func equalScalar(a, b any) bool {
@@ -18,7 +22,7 @@ func equalScalar(a, b any) bool {
 		return false // a map or list beside a scalar
 	}
 	switch b.(type) {
-	case map[string]any, []any:
+	case map[string]any, []any, tree.Map, tree.Array:
 		return false // not comparable with ==
 	}
 	return a == b

@@ -14,6 +14,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/engine/tree"
 )
 
 // AppliedDigest is an annotation of earlier versions, with a digest of what was applied by server-side apply. Metacontroller
@@ -41,12 +42,12 @@ func (m Memory) Note(stored, config *object.Object) error {
 	if err != nil {
 		return err
 	}
-	sum, err := digest(config.Object)
+	sum, err := digest(config.Map())
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(config), err)
 	}
 	o := outcome{config: sum, print: print}
-	for d := lacks(stored.Object, config.Object); d != nil && len(o.spelled) < maxSpelled; d = lacks(stored.Object, config.Object, o.spelled...) {
+	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, d.String())
 	}
 	m[stored.GetUID()] = o
@@ -100,7 +101,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 	if found.differs == nil || found.doubtful && sameAmount(have, config, found.differs) {
 		return nil, nil, nil
 	}
-	sum, err := digest(config.Object)
+	sum, err := digest(config.Map())
 	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: sum}, err
 }
 
@@ -111,8 +112,8 @@ func (p Policy) configuration(want *object.Object) (*object.Object, error) {
 	for _, name := range system {
 		delete(metadata(config), name)
 	}
-	delete(config.Object, "status")
-	dropNulls(config.Object)
+	delete(config.Map(), "status")
+	dropNulls(config.Map())
 	dropMarks(config)
 	return config, p.mark(config)
 }
@@ -137,7 +138,7 @@ const (
 
 // judge compares have with config without a request.
 func (p Policy) judge(have, config *object.Object) (judgement, error) {
-	sum, err := digest(config.Object)
+	sum, err := digest(config.Map())
 	if err != nil {
 		return judgement{}, fmt.Errorf("%s: %w", object.Describe(config), err)
 	}
@@ -146,7 +147,7 @@ func (p Policy) judge(have, config *object.Object) (judgement, error) {
 	case found && known.config == sum:
 		return judgeKnown(have, config, known)
 	case found:
-		j := because(lacks(have.Object, config.Object), lessDesired)
+		j := because(lacks(contentOf(have), config.Map()), lessDesired)
 		j.migrate = remembered(have) != "" || p.owned(have).Updated
 		return j, nil
 	case remembered(have) != "":
@@ -161,14 +162,14 @@ func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 	if err != nil || print == known.print {
 		return judgement{}, err
 	}
-	j := because(lacks(have.Object, config.Object, known.spelled...), changed)
+	j := because(lacks(contentOf(have), config.Map(), known.spelled...), changed)
 	j.again = true
 	return j, nil
 }
 
 // judgeDynamic judges a child that dynamic apply last wrote.
 func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement {
-	differs := lacks(have.Object, config.Object)
+	differs := lacks(contentOf(have), config.Map())
 	if p.lastDigest(have) != sum {
 		j := because(differs, lessDesired)
 		j.migrate = true
@@ -186,11 +187,11 @@ func (p Policy) lastDigest(have *object.Object) string {
 	if err != nil || last == nil {
 		return ""
 	}
-	config, err := p.configuration(&object.Object{Object: last})
+	config, err := p.configuration(object.New(last))
 	if err != nil {
 		return ""
 	}
-	sum, err := digest(config.Object)
+	sum, err := digest(config.Map())
 	if err != nil {
 		return ""
 	}
@@ -201,22 +202,22 @@ func (p Policy) lastDigest(have *object.Object) string {
 func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	owned := p.owned(have)
 	if owned.Set == "" {
-		j := because(lacks(have.Object, config.Object), notApplied)
+		j := because(lacks(contentOf(have), config.Map()), notApplied)
 		j.migrate = true
 		return j
 	}
 	applied, err := owned.Applied(have)
 	if err != nil {
-		j := because(lacks(have.Object, config.Object), unread)
+		j := because(lacks(contentOf(have), config.Map()), unread)
 		j.doubtful = true
 		return j
 	}
-	if (&object.Object{Object: applied}).GetAnnotations()[AppliedDigest] != "" {
+	if (object.New(applied)).GetAnnotations()[AppliedDigest] != "" {
 		return judgement{why: withDigest}
 	}
 	adopted(applied, have)
-	differs, more := lacks(applied, config.Object), lacks(config.Object, applied)
-	if more != nil && !reaches(config.Object, more) {
+	differs, more := lacks(tree.GoMap(applied), config.Map()), lacks(contentOf(config), applied)
+	if more != nil && !reaches(config.Map(), more) {
 		j := because(differs, lessDesired)
 		j.doubtful, j.migrate = true, owned.Updated
 		return j
@@ -233,13 +234,13 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 func adopted(applied map[string]any, have *object.Object) {
 	inside := mapOf(applied["metadata"])
 	if _, owned := inside["ownerReferences"]; !owned {
-		put(inside, "ownerReferences", metadata(have))
+		put(inside, "ownerReferences", mapOf(have.Map()["metadata"]))
 	}
 }
 
 // sameAmount reports whether a and b have equal quantities at path in different forms, such as 1000m and 1.
 func sameAmount(a, b *object.Object, path Path) bool {
-	left, right := any(a.Object), any(b.Object)
+	left, right := any(a.Map()), any(b.Map())
 	for _, to := range path {
 		left, right = step(left, to), step(right, to)
 	}
@@ -303,12 +304,13 @@ func RecreateImmutable(op Op) Op {
 // bare returns o without its status and the fields of metadata that only the API server sets.
 func bare(o *object.Object) map[string]any {
 	all, inside := map[string]any{}, map[string]any{}
-	for key, value := range o.Object {
+	content := o.Map()
+	for key, value := range content {
 		if key != "status" {
 			all[key] = value
 		}
 	}
-	for key, value := range mapOf(o.Object["metadata"]) {
+	for key, value := range mapOf(content["metadata"]) {
 		if !slices.Contains(system, key) {
 			inside[key] = value
 		}
@@ -358,7 +360,7 @@ func dropMarks(o *object.Object) {
 
 // fingerprint returns a digest of the part of have that config concerns.
 func fingerprint(have, config *object.Object) (string, error) {
-	print, err := digest(view(nil, have.Object, config.Object))
+	print, err := digest(view(nil, contentOf(have), config.Map()))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", object.Describe(have), err)
 	}
@@ -366,18 +368,20 @@ func fingerprint(have, config *object.Object) (string, error) {
 }
 
 // view returns the part of have that config concerns.
-func view(path Path, have, config map[string]any) map[string]any {
+func view(path Path, have tree.Map, config map[string]any) map[string]any {
 	seen := make(map[string]any, len(config))
 	for key, want := range config {
-		value, there := have[key]
+		value, there := have.Get(key)
 		if !there {
 			continue
 		}
 		below := path.to(key)
-		if h, c := mapOf(value), mapOf(want); h != nil && c != nil && shared(below) {
-			value = view(below, h, c)
+		h, both := tree.MapOf(value)
+		if c := mapOf(want); both && c != nil && shared(below) {
+			seen[key] = view(below, h, c)
+			continue
 		}
-		seen[key] = value
+		seen[key] = tree.Native(value)
 	}
 	return seen
 }

@@ -28,10 +28,10 @@ func (p Policy) of(t testing.TB, config *object.Object) Policy {
 	for _, name := range append([]string{"name", "namespace"}, system...) {
 		delete(metadata(applied), name)
 	}
-	delete(applied.Object, "apiVersion")
-	delete(applied.Object, "kind")
+	delete(applied.Map(), "apiVersion")
+	delete(applied.Map(), "kind")
 	set := &fieldpath.Set{}
-	own(set, nil, applied.Object)
+	own(set, nil, applied.Map())
 	text, err := set.ToJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func all(edits ...func(*object.Object)) func(*object.Object) {
 // set puts value at a path of keys.
 func set(value any, path ...string) func(*object.Object) {
 	return func(o *object.Object) {
-		m := o.Object
+		m := o.Map()
 		for _, key := range path[:len(path)-1] {
 			if m[key] == nil {
 				m[key] = map[string]any{}
@@ -142,7 +142,7 @@ func TestServerSideApplyOnlyAfterPossibleChanges(t *testing.T) {
 			if expected != "" {
 				texts = []string{"apply Pod default/a: " + expected}
 			}
-			check := unchanged(t, have.Object, want.Object)
+			check := unchanged(t, have.Map(), want.Map())
 			plan, err := Children(setOf(have), setOf(want), *memory)
 			check()
 			if err != nil {
@@ -190,7 +190,7 @@ func TestServerSideApplyFollowsMethod(t *testing.T) {
 		InPlace: "apply", RollingInPlace: "apply", Recreate: "dry run", RollingRecreate: "dry run", OnDelete: "", "": "",
 	} {
 		policy := onServerSide(method)
-		sum, err := digest(configOf(t, want).Object)
+		sum, err := digest(configOf(t, want).Map())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ metadata:
 spec: {image: x, nothing: null}
 status: {phase: Running}
 `)
-	check := unchanged(t, want.Object)
+	check := unchanged(t, want.Map())
 	policy := onServerSide(InPlace)
 	policy.SetControllerReference = func(child *object.Object) error {
 		set("me", "metadata", "annotations", "owner")(child)
@@ -272,7 +272,7 @@ metadata:
   labels: {app: x}
   annotations: {ours: "1", owner: me}
 spec: {image: x}
-`), op.Object.Object); diff != "" {
+`), op.Object.Map()); diff != "" {
 		t.Errorf("what is applied (-want +got):\n%s", diff)
 	}
 	policy.SetControllerReference = func(*object.Object) error { return errors.New("no") }
@@ -395,7 +395,7 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 		orNone(c.have)(have)
 		orNone(c.result)(result)
 		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Again: true}
-		check := unchanged(t, have.Object, result.Object)
+		check := unchanged(t, have.Map(), result.Map())
 		next := AfterDryRun(op, result)
 		check()
 		got := ""
@@ -435,7 +435,7 @@ func TestServerSideApplyIsStable(t *testing.T) {
 		quiet := func(when string) {
 			t.Helper()
 			if plan, err := Children(setOf(have), setOf(want), policy); err != nil || len(plan.Ops) > 0 {
-				t.Fatalf("%s: got %v (%v) for %v", when, texts(plan.Ops), err, want.Object)
+				t.Fatalf("%s: got %v (%v) for %v", when, texts(plan.Ops), err, want.Map())
 			}
 		}
 		quiet("without a memory")
@@ -445,15 +445,15 @@ func TestServerSideApplyIsStable(t *testing.T) {
 		}
 		quiet("with a memory")
 		drifted, changed := object.Copy(have), object.Copy(want)
-		g.edit(drifted.Object["spec"].(map[string]any), 3)
-		g.edit(changed.Object["spec"].(map[string]any), 3)
+		g.edit(drifted.Map()["spec"].(map[string]any), 3)
+		g.edit(changed.Map()["spec"].(map[string]any), 3)
 		plan, err := Children(setOf(drifted), setOf(want), policy)
-		if d := lacks(drifted.Object, config.Object); err != nil || d != nil && len(plan.Ops) != 1 {
+		if d := lacks(contentOf(drifted), config.Map()); err != nil || d != nil && len(plan.Ops) != 1 {
 			t.Fatalf("%s was changed: got %v (%v)", d, texts(plan.Ops), err)
 		}
 		now, _ := policy.configuration(changed)
 		plan, err = Children(setOf(have), setOf(changed), policy)
-		if differs := !reflect.DeepEqual(now.Object, config.Object); err != nil || differs != (len(plan.Ops) == 1) {
+		if differs := !reflect.DeepEqual(now.Map(), config.Map()); err != nil || differs != (len(plan.Ops) == 1) {
 			t.Fatalf("something else is wanted, %t: got %v (%v)", differs, texts(plan.Ops), err)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // settled reports whether a merge would change nothing, in a tenth of the time of a merge: want was last applied to have,
 // and have still has every field of it. It may be false although a merge changes nothing.
 func settled(have, want *object.Object) bool {
-	last, clean := remembered(have), withoutLastApplied(want).Object
-	if last == "" || !holds(have.Object, clean) {
+	last, clean := remembered(have), withoutLastApplied(want).Map()
+	if last == "" || !holds(contentOf(have), clean) {
 		return false
 	}
 	text, err := json.Marshal(clean)
@@ -18,9 +19,9 @@ func settled(have, want *object.Object) bool {
 }
 
 // holds reports whether merging want, which was applied before, into have changes nothing.
-func holds(have, want map[string]any) bool {
+func holds(have tree.Map, want map[string]any) bool {
 	for key, value := range want {
-		there, found := have[key]
+		there, found := have.Get(key)
 		if !found || !holdsValue(there, value) {
 			return false
 		}
@@ -31,11 +32,11 @@ func holds(have, want map[string]any) bool {
 func holdsValue(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
-		m, ok := have.(map[string]any)
+		m, ok := tree.MapOf(have)
 		return ok && holds(m, want)
 	case []any:
-		list, ok := have.([]any)
-		return ok && len(list) == len(want) && holdsList(list, want)
+		list, ok := tree.ArrayOf(have)
+		return ok && list.Len() == len(want) && holdsList(list, want)
 	case nil:
 		return false // a merge drops it
 	}
@@ -44,13 +45,14 @@ func holdsValue(have, want any) bool {
 
 // holdsList compares items at the same index. Items of a list that is merged by a key may have more fields; any other list
 // is replaced as a whole.
-func holdsList(have, want []any) bool {
-	merges := commonKey(have, want) != ""
+func holdsList(have tree.Array, want []any) bool {
+	native, _ := tree.Native(have).([]any)
+	merges := commonKey(native, want) != ""
 	for i := range want {
-		if merges && !holds(have[i].(map[string]any), want[i].(map[string]any)) {
+		if merges && !holds(tree.GoMap(native[i].(map[string]any)), want[i].(map[string]any)) {
 			return false
 		}
-		if !merges && diffValue(nil, have[i], want[i]) != nil {
+		if !merges && diffValue(nil, native[i], want[i]) != nil {
 			return false
 		}
 	}

@@ -20,16 +20,16 @@ func TestMergeDoesNotChangeSettledChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g.IntN(2) == 0 {
-			g.edit(have.Object, 3) // somebody meddles
+			g.edit(have.Map(), 3) // somebody meddles
 		}
 		if g.IntN(4) == 0 {
-			g.edit(want.Object, 3)
+			g.edit(want.Map(), 3)
 		}
 		merged, err := apply(have, want)
 		if err != nil {
 			continue // the annotation is broken
 		}
-		differs := difference(have.Object, merged.Object)
+		differs := difference(have.Map(), merged.Map())
 		switch is := settled(have, want); {
 		case is && differs != nil:
 			t.Fatalf("seed %d: it is settled, and %s differs:\nhave %v\nwant %v", seed, differs, have, want)
@@ -64,7 +64,7 @@ spec:
 `, i))
 		have := created(b, want)
 		have.SetResourceVersion("7")
-		have.Object["status"] = map[string]any{"replicas": int64(3), "readyReplicas": int64(3)}
+		have.Map()["status"] = map[string]any{"replicas": int64(3), "readyReplicas": int64(3)}
 		observed.Put(have)
 		desired.Put(want)
 	}

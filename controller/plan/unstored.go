@@ -23,7 +23,7 @@ type unstored struct {
 
 // Note records a write of a child with the result stored. It returns the paths of the fields that were not stored.
 func (u Unstored) Note(stored, written *object.Object) []string {
-	missing := absent(nil, stored.Object, written.Object)
+	missing := absent(nil, stored.Map(), written.Map())
 	if len(missing) == 0 {
 		delete(u, stored.GetUID())
 		return nil
@@ -43,13 +43,13 @@ func (u Unstored) NoteUnknown(op Op, unknown []string) bool {
 		return false
 	}
 	var fields []string
-	for _, path := range absent(nil, op.Object.Object, op.Updated.Object) {
+	for _, path := range absent(nil, op.Object.Map(), op.Updated.Map()) {
 		if field := path.String(); slices.ContainsFunc(unknown, func(name string) bool { return within(name, field) }) {
 			fields = append(fields, field)
 		}
 	}
 	u[op.Object.GetUID()] = unstored{remembered(op.Updated), fields}
-	return difference(op.Object.Object, u.without(op.Object, op.Updated)) == nil
+	return difference(op.Object.Map(), u.without(op.Object, op.Updated)) == nil
 }
 
 // within reports whether a path is that of field or of a field below it.
@@ -65,10 +65,10 @@ func (u Unstored) Keep(observed *object.Set) { keep(u, observed) }
 func (u Unstored) without(have, merged *object.Object) map[string]any {
 	known, found := u[have.GetUID()]
 	if !found || known.applied != remembered(merged) {
-		return merged.Object
+		return merged.Map()
 	}
-	pruned := object.Copy(merged).Object
-	for _, path := range absent(nil, have.Object, merged.Object) {
+	pruned := object.Copy(merged).Map()
+	for _, path := range absent(nil, have.Map(), merged.Map()) {
 		if slices.Contains(known.fields, path.String()) {
 			remove(pruned, path)
 		}

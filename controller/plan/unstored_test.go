@@ -60,12 +60,12 @@ func TestUnstoredFieldIsNoDifference(t *testing.T) {
 		checkOps(t, planned(have, want))
 
 		drifted := object.Copy(have)
-		drifted.Object["spec"].(map[string]any)["hostNetwork"] = false
+		drifted.Map()["spec"].(map[string]any)["hostNetwork"] = false
 		if ops := planned(drifted, want); len(ops) != 1 || ops[0].Differs.String() != "spec.hostNetwork" {
 			t.Errorf("%s: after a drift: %v", method, ops)
 		}
 		edited := object.Copy(want)
-		edited.Object["spec"].(map[string]any)["hostname"] = "h"
+		edited.Map()["spec"].(map[string]any)["hostname"] = "h"
 		if ops := planned(have, edited); len(ops) != 1 {
 			t.Errorf("%s: after an edit: %v", method, ops)
 		}

@@ -183,7 +183,7 @@ func TestDeletedOrphanQueuesNoParent(t *testing.T) {
 
 func TestInvalidSelectorOfOneParentLeavesOtherAdopters(t *testing.T) {
 	valid := named("valid", "default", "u1")
-	_ = unstructured.SetNestedStringMap(valid.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
+	_ = unstructured.SetNestedStringMap(valid.Map(), map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
 	parents := []*object.Object{named("a", "default", "u2"), valid, named("z", "default", "u3")}
 	r := newEventReconciler(t, parents...)
 	r.binding.Match = claim.SpecSelector
@@ -204,7 +204,7 @@ func TestEventWithoutChangeIsIgnored(t *testing.T) {
 }
 
 func TestRelevantChangesOfParent(t *testing.T) {
-	status := func(o *object.Object) { o.Object["status"] = map[string]any{"ready": int64(1)} }
+	status := func(o *object.Object) { o.Map()["status"] = map[string]any{"ready": int64(1)} }
 	label := func(o *object.Object) { o.SetLabels(map[string]string{"a": "b"}) }
 	annotation := func(o *object.Object) { o.SetAnnotations(map[string]string{"a": "b"}) }
 	generation := func(o *object.Object) { o.SetGeneration(2) }
@@ -275,7 +275,7 @@ func TestEventsWhileCachesAreFilledHaveReasonResync(t *testing.T) {
 // selectingApp returns the parent w with a selector for the objects of an app.
 func selectingApp(app string, generation int64) *object.Object {
 	o := objecttest.Widget(func(o *object.Object) { o.SetGeneration(generation) })
-	_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
+	_ = unstructured.SetNestedStringMap(o.Map(), map[string]string{"app": app}, "spec", "selector", "matchLabels")
 	return o
 }
 
@@ -322,7 +322,7 @@ func TestAdopterFollowsSelectorOfParent(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	r.handler.queueAll()
 	expectAdopter(t, r, "a", true)
-	if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
+	if _, err := parents.Update(t.Context(), selectingApp("b", 2).Unstructured(), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, func() bool { return adopts(r, "b") })
@@ -337,7 +337,7 @@ func TestAdopterFollowsSelectorOfParent(t *testing.T) {
 func TestParentEditedDuringBeginAdoptsByNewSelector(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	for parent := range r.binding.ReconciledParents() {
-		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
+		if _, err := parents.Update(t.Context(), selectingApp("b", 2).Unstructured(), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		waitFor(t, func() bool { return adopts(r, "b") })
@@ -370,7 +370,7 @@ func TestLastEditDuringBeginIsUsed(t *testing.T) {
 		}
 	})
 	for n := range edits {
-		if _, err := parents.Update(t.Context(), selectingApp(fmt.Sprint(n), int64(n)+2), metav1.UpdateOptions{}); err != nil {
+		if _, err := parents.Update(t.Context(), selectingApp(fmt.Sprint(n), int64(n)+2).Unstructured(), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,13 +27,13 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 	var parents, orphans unstructured.UnstructuredList
 	for n := range manyParents {
 		parent := named(fmt.Sprintf("w-%d", n), "default", types.UID(fmt.Sprintf("u-%d", n)))
-		_ = unstructured.SetNestedStringMap(parent.Object, map[string]string{"app": "web", "instance": parent.GetName()}, "spec", "selector", "matchLabels")
-		parents.Items = append(parents.Items, *parent)
+		_ = unstructured.SetNestedStringMap(parent.Map(), map[string]string{"app": "web", "instance": parent.GetName()}, "spec", "selector", "matchLabels")
+		parents.Items = append(parents.Items, *parent.Unstructured())
 	}
 	for n := range manyOrphans {
 		o := objecttest.ConfigMap(fmt.Sprintf("c-%d", n), nil)
 		o.SetLabels(map[string]string{"app": "web", "instance": fmt.Sprintf("other-%d", n%100)})
-		orphans.Items = append(orphans.Items, *o)
+		orphans.Items = append(orphans.Items, *o.Unstructured())
 	}
 	client := newTestClient()
 	for resource, list := range map[string]*unstructured.UnstructuredList{"widgets": &parents, "configmaps": &orphans} {
@@ -54,7 +54,7 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 	}
 	queued(r)
 	r.hasSynced.Store(true)
-	return r, &parents.Items[manyParents/2]
+	return r, object.Of(&parents.Items[manyParents/2])
 }
 
 // bothSelectors runs a benchmark with generated selectors and with those in the spec.

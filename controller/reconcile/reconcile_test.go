@@ -58,7 +58,7 @@ func newTestReconciler(t testing.TB, sync, finalize hook.Hook, objects ...runtim
 
 func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
 	kinds := map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList", objecttest.ConfigMaps: "ConfigMapList"}
-	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...)
 }
 
 func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*Reconciler, *plantest.Recorder) {
@@ -67,7 +67,7 @@ func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finaliz
 	caches := informer.NewFactory(client, log)
 	write := &plantest.Recorder{}
 	b := &binding.Binding{
-		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: &object.Object{Object: map[string]any{}},
+		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: object.New(map[string]any{}),
 		Parents: []*binding.ParentResource{{
 			ParentRule: &spec.ParentRule{
 				Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},

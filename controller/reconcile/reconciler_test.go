@@ -50,7 +50,7 @@ func BenchmarkSync(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			parent := objecttest.Widget(func(o *object.Object) {
-				o.Object["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
+				o.Map()["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
 			})
 			r, write := newTestReconciler(b, wants("a"), nil, parent, objecttest.ConfigMap("a", parent))
 			if counted {

@@ -29,9 +29,9 @@ const hiddenValue = "zQx7Kp2mVw9RtB4n"
 type secretHook func() (*hook.Response, error)
 
 func (s secretHook) Call(ctx context.Context, _ *hook.Request) (*hook.Response, error) {
-	redact.FromContext(ctx).Add(&object.Object{Object: map[string]any{
+	redact.FromContext(ctx).Add(object.New(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": hiddenValue},
-	}})
+	}))
 	klog.FromContext(ctx).Info("client-go says "+hiddenValue, "url", "/api/v1/"+hiddenValue)
 	return s()
 }

@@ -34,7 +34,7 @@ var (
 )
 
 func secretOf(namespace, name string, with map[string]string) *object.Object {
-	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": namespace}}}
+	o := object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": namespace}})
 	o.SetLabels(with)
 	return o
 }
@@ -52,7 +52,7 @@ func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customize
 	t.Helper()
 	r, _ := newTestReconciler(t, wants(), nil)
 	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...)
 	c := &customizedReconciler{r, map[string][]hook.RelatedRule{}, nil, client, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
 	r.binding.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
 		c.called = append(c.called, req.Parent.GetName())
@@ -247,7 +247,7 @@ func TestEachRevisionGetsItsRelatedObjects(t *testing.T) {
 	r := c.Reconciler
 	r.binding.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
 		calls++
-		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
+		name := req.Parent.Map()["spec"].(map[string]any)["version"].(string)
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
 	})
 	reset(r)

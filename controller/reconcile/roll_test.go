@@ -36,7 +36,7 @@ var configMapKind = object.Kind{Version: "v1", Kind: "ConfigMap"}
 // roll makes ConfigMaps a kind that rolls, with these ControllerRevisions.
 func roll(r *Reconciler, stored ...runtime.Object) {
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, stored...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(stored...)...)
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
 	r.binding.Rules[configMapKind] = plan.RollingInPlace
 	r.binding.Labels = claim.GeneratedLabels
@@ -52,7 +52,7 @@ func roll(r *Reconciler, stored ...runtime.Object) {
 // at returns a hook that returns ConfigMaps with the version in the parent's spec.
 func at(names ...string) hookFunc {
 	return func(req *hook.Request) (*hook.Response, error) {
-		version := req.Parent.Object["spec"].(map[string]any)["version"]
+		version := req.Parent.Map()["spec"].(map[string]any)["version"]
 		set := &object.Set{}
 		for _, name := range names {
 			o := configMapAt(name, version, nil)
@@ -65,22 +65,22 @@ func at(names ...string) hookFunc {
 
 func configMapAt(name string, version any, parent *object.Object) *object.Object {
 	o := objecttest.ConfigMap(name, parent)
-	o.Object["data"] = map[string]any{"version": version}
+	o.Map()["data"] = map[string]any{"version": version}
 	return o
 }
 
 func atVersion(version string) func(*object.Object) {
-	return func(o *object.Object) { o.Object["spec"] = map[string]any{"version": version} }
+	return func(o *object.Object) { o.Map()["spec"] = map[string]any{"version": version} }
 }
 
 // revisionAt returns the ControllerRevision of the widget for a version.
 func revisionAt(version string, children ...any) *object.Object {
-	o := &object.Object{Object: map[string]any{
+	o := object.New(map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "ControllerRevision",
 		"metadata":    map[string]any{"name": version, "namespace": "default", "resourceVersion": "1"},
 		"parentPatch": map[string]any{"spec": map[string]any{"version": version}},
 		"children":    []any{map[string]any{"apiGroup": "", "kind": "ConfigMap", "names": children}},
-	}}
+	})
 	o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(objecttest.Widget(nil))})
 	return o
 }
@@ -176,7 +176,7 @@ func TestNoChildIsWrittenWhenRevisionIsNotStored(t *testing.T) {
 func TestOnlyConditionIsWrittenWhenHookFailsForOlderRevision(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	failing := func(req *hook.Request) (*hook.Response, error) {
-		if version := req.Parent.Object["spec"].(map[string]any)["version"]; version == "1" {
+		if version := req.Parent.Map()["spec"].(map[string]any)["version"]; version == "1" {
 			return nil, fmt.Errorf("version 1 is none of mine")
 		}
 		return at("a")(req)
@@ -210,7 +210,7 @@ func TestInvalidRevisionStopsReconcile(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	r, write := newTestReconciler(t, at("a"), nil, parent, configMapAt("a", "1", parent))
 	damaged := revisionAt("1", "a")
-	damaged.Object["children"] = "a"
+	damaged.Map()["children"] = "a"
 	roll(r, damaged)
 	ops, err := reconcileOnce(t, r, write)
 	if len(ops) > 0 || err == nil || !strings.Contains(err.Error(), `ControllerRevision default/1 cannot be used: children is "a", want a list; correct it, or delete it`) {
@@ -222,7 +222,7 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 	parent := objecttest.Widget(atVersion("3"))
 	versions := make(chan string, 3)
 	testHook := func(req *hook.Request) (*hook.Response, error) {
-		version := req.Parent.Object["spec"].(map[string]any)["version"].(string)
+		version := req.Parent.Map()["spec"].(map[string]any)["version"].(string)
 		versions <- version
 		response, err := at("a", "b")(req)
 		response.ResyncAfter = map[string]time.Duration{"1": time.Minute, "2": time.Second}[version]
@@ -271,7 +271,7 @@ func TestChildrenThatSelectorDoesNotMatchAreDropped(t *testing.T) {
 
 func TestUpdatedConditionKeepsTransitionTimeAndOtherConditions(t *testing.T) {
 	parent := objecttest.Widget(func(o *object.Object) {
-		o.Object["status"] = map[string]any{"kept": true, "conditions": []any{
+		o.Map()["status"] = map[string]any{"kept": true, "conditions": []any{
 			map[string]any{"type": "Updated", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
 		}}
 	})

@@ -155,9 +155,9 @@ func (r *roller) merge(parent *object.Object, responses []*hook.Response, step r
 // withUpdatedCondition returns status with the condition Updated, which says how far the rollout is. If status is nil, it uses the
 // parent's. It adds nothing if the field conditions is not a list.
 func (r *roller) withUpdatedCondition(parent *object.Object, status map[string]any, c rollout.Condition) map[string]any {
-	before, _ := parent.Object["status"].(map[string]any)
+	before := statusOf(parent)
 	if status == nil {
-		status, _ = object.CopyValue(parent.Object["status"]).(map[string]any)
+		status, _ = object.CopyValue(object.StatusOf(parent)["status"]).(map[string]any)
 	}
 	if status == nil {
 		status = map[string]any{}

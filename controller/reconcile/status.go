@@ -85,13 +85,19 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, r
 // withCurrentStatus returns a response without a status with the status of the parent, if a CompositeController has written it:
 // then it has an observedGeneration. That has to be updated, since tools wait until it equals the generation.
 func (w *statusWriter) withCurrentStatus(parent *object.Object, response *hook.Response) *hook.Response {
-	status, _ := parent.Object["status"].(map[string]any)
+	status := statusOf(parent)
 	if w.binding.Shape != hook.Composite || status["observedGeneration"] == nil {
 		return response
 	}
 	changed := *response
 	changed.Status, changed.FillTimes = status, false
 	return &changed
+}
+
+// statusOf returns the status of an object; nil if it has none, or one that is not an object.
+func statusOf(o *object.Object) map[string]any {
+	status, _ := object.StatusOf(o)["status"].(map[string]any)
+	return status
 }
 
 // hasStatus reports whether the kind of parent has the status subresource.
@@ -106,13 +112,13 @@ func (w *statusWriter) hasStatus(parent *object.Object) bool {
 func (w *statusWriter) withStatus(parent *object.Object, response *hook.Response) *object.Object {
 	changed := object.Copy(parent)
 	status := plan.WithoutNulls(response.Status)
-	if before, _ := parent.Object["status"].(map[string]any); response.FillTimes && !w.hasNoTransitionTimes(parent) {
+	if before := statusOf(parent); response.FillTimes && !w.hasNoTransitionTimes(parent) {
 		transition.Fill(status, before, time.Now())
 	}
 	if w.binding.Shape == hook.Composite {
 		status["observedGeneration"] = parent.GetGeneration()
 	}
-	changed.Object["status"] = status
+	changed.Map()["status"] = status
 	return changed
 }
 
@@ -209,8 +215,8 @@ func (w *statusWriter) noteStored(stored, written *object.Object, response *hook
 // lostFields returns, for each field of the status that was not stored as it was written, the path of the first difference in it, in
 // the order of keys.
 func lostFields(stored, written *object.Object) []string {
-	have, _ := stored.Object["status"].(map[string]any)
-	want, _ := written.Object["status"].(map[string]any)
+	have := statusOf(stored)
+	want := statusOf(written)
 	keys := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))
 	slices.Sort(keys)
 	one := func(status map[string]any, key string) map[string]any {
@@ -306,9 +312,9 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, resp
 		changed = w.withStatus(changed, response)
 	}
 	if withStatus && w.isUnstored(parent, changed) {
-		changed.Object["status"] = parent.Object["status"]
+		changed.Map()["status"] = object.StatusOf(parent)["status"]
 	}
-	differs := plan.Difference(parent.Object, changed.Object)
+	differs := plan.Difference(parent.Map(), changed.Map())
 	if differs == "" {
 		return parent, nil
 	}

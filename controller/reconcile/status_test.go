@@ -63,7 +63,7 @@ func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			parent := objecttest.Widget(func(o *object.Object) {
 				if c.status != nil {
-					o.Object["status"] = c.status
+					o.Map()["status"] = c.status
 				}
 			})
 			r, write := newTestReconciler(t, withoutStatus, nil, parent)
@@ -84,7 +84,7 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 	defer r.queue.ShutDown()
 	parent, response := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
-	changed.Object["status"] = response.Status
+	changed.Map()["status"] = response.Status
 	writer := r.newReconciliation(object.RefOf(parent)).status
 	for range throttle.ContentionAllowed {
 		if wait := writer.delayStatus(parent, changed, response); wait != 0 {
@@ -121,7 +121,7 @@ func TestNotStoredMessage(t *testing.T) {
 
 func TestLostFieldsAreAllNamed(t *testing.T) {
 	withStatus := func(status map[string]any) *object.Object {
-		return objecttest.Widget(func(o *object.Object) { o.Object["status"] = status })
+		return objecttest.Widget(func(o *object.Object) { o.Map()["status"] = status })
 	}
 	written := withStatus(map[string]any{"observedGeneration": int64(1), "a": map[string]any{"b": "c", "d": "e"}, "phase": "x", "kept": true})
 	for name, c := range map[string]struct {
@@ -130,7 +130,7 @@ func TestLostFieldsAreAllNamed(t *testing.T) {
 	}{
 		"no status":   {nil, []string{"status.a", "status.kept", "status.observedGeneration", "status.phase"}},
 		"some fields": {map[string]any{"a": map[string]any{"b": "c"}, "kept": true}, []string{"status.a.d", "status.observedGeneration", "status.phase"}},
-		"all":         {written.Object["status"].(map[string]any), nil},
+		"all":         {written.Map()["status"].(map[string]any), nil},
 	} {
 		if diff := cmp.Diff(c.want, lostFields(withStatus(c.stored), written)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

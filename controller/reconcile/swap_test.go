@@ -48,7 +48,7 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 	r.worker.process(t.Context(), key)
 	var versions []string
 	for _, o := range write.Written() {
-		versions = append(versions, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
+		versions = append(versions, fmt.Sprint(o.Map()["status"].(map[string]any)["version"]))
 	}
 	if fmt.Sprint(versions) != "[old new]" {
 		t.Errorf("the status had the versions %v, want old and then new", versions)

@@ -27,7 +27,7 @@ func secretWith(values map[string]string) *object.Object {
 	for key, value := range values {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
 	}
-	return &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": data}}
+	return object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "data": data})
 }
 
 func knowing(values ...string) *Redactor {
@@ -129,7 +129,7 @@ func TestShortValuesAreRedactedInQuotes(t *testing.T) {
 
 func TestOtherTextsAreNotRedacted(t *testing.T) {
 	r := New()
-	r.Add(nil, &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "zQx7Kp2m"}}})
+	r.Add(nil, object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "zQx7Kp2m"}}))
 	r.AddSets(nil, &object.Set{})
 	if got := r.Text("zQx7Kp2m"); got != "zQx7Kp2m" {
 		t.Errorf("got %q", got)
@@ -143,12 +143,12 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 }
 
 func TestOtherFieldsOfSecretAreRedacted(t *testing.T) {
-	secret := &object.Object{Object: map[string]any{
+	secret := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata":   map[string]any{"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"a":"b2xkLXpReDdLcDJt"}}`}},
 		"data":       map[string]any{"a": "no base64, rV5jH8", "n": int64(7777777), "none": nil, "empty": ""},
 		"stringData": map[string]any{"b": "gN3sD6fY"},
-	}}
+	})
 	set := &object.Set{}
 	set.Put(secret)
 	r := New()
@@ -255,7 +255,7 @@ func TestCostIsLimited(t *testing.T) {
 	r := New()
 	big := strings.Repeat("zQx7Kp2mVw9RtB4n", 1<<16)
 	for i := range 500 {
-		r.Add(&object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{fmt.Sprint(i): big}}})
+		r.Add(object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{fmt.Sprint(i): big}}))
 	}
 	if got := r.Texts([]string{"any text", " ", ""}); got[0] != tooMuch || got[1] != "" {
 		t.Errorf("got %q", got)

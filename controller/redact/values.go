@@ -44,7 +44,7 @@ func valuesOf(o *object.Object, yield func(value) bool) bool {
 			return false
 		}
 	}
-	return valuesIn(o.Object, yield)
+	return valuesIn(o.Map(), yield)
 }
 
 func valuesIn(secret map[string]any, yield func(value) bool) bool {
@@ -68,7 +68,8 @@ func sizeOf(o *object.Object) int {
 		}
 	}
 	for _, field := range fields {
-		values, _ := o.Object[field].(map[string]any)
+		content, _ := o.Field(field)
+		values, _ := content.(map[string]any)
 		for _, v := range values {
 			text, _ := v.(string)
 			size += len(text)

@@ -147,7 +147,9 @@ func contentOf(o *object.Object) *content {
 	if o == nil {
 		return nil
 	}
-	return &content{o.Object["data"], o.Object["binaryData"]}
+	data, _ := o.Field("data")
+	binary, _ := o.Field("binaryData")
+	return &content{data, binary}
 }
 
 // WaitForSyncOrError waits until each object that user refers to was read, or does not exist, or cannot be read. It also

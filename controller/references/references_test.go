@@ -58,21 +58,21 @@ func with(o Object, value string) *object.Object {
 	made.SetNamespace(o.Namespace)
 	made.SetName(o.Name)
 	if value != "" {
-		made.Object["data"] = map[string]any{"k": value}
+		made.Map()["data"] = map[string]any{"k": value}
 	}
 	return made
 }
 
 func (c *cluster) create(t *testing.T, o *object.Object) {
 	t.Helper()
-	if _, err := c.resource(Object{o.GetKind(), o.GetNamespace(), o.GetName()}).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+	if _, err := c.resource(Object{o.GetKind(), o.GetNamespace(), o.GetName()}).Create(t.Context(), o.Unstructured(), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (c *cluster) update(t *testing.T, o *object.Object) {
 	t.Helper()
-	if _, err := c.resource(Object{o.GetKind(), o.GetNamespace(), o.GetName()}).Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+	if _, err := c.resource(Object{o.GetKind(), o.GetNamespace(), o.GetName()}).Update(t.Context(), o.Unstructured(), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -94,7 +94,7 @@ func (c *cluster) expect(t *testing.T, o Object, want string) {
 	got := ""
 	if err != nil {
 		got = err.Error()
-	} else if data, ok := found.Object["data"].(map[string]any); ok {
+	} else if data, ok := found.Map()["data"].(map[string]any); ok {
 		got, _ = data["k"].(string)
 	}
 	if got != want {
@@ -145,7 +145,7 @@ func TestUsersAreNotifiedOnlyOfChangedContent(t *testing.T) {
 	labeled.SetLabels(map[string]string{"a": "b"})
 	c.update(t, labeled)
 	binary := with(lib, "one")
-	binary.Object["binaryData"] = map[string]any{"logo": "AAAA"}
+	binary.Map()["binaryData"] = map[string]any{"logo": "AAAA"}
 	c.update(t, binary)
 	changed("one")
 	if err := c.resource(lib).Delete(t.Context(), lib.Name, metav1.DeleteOptions{}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/selection"
 )
 
@@ -60,7 +61,7 @@ func parent(name string) object.Ref {
 }
 
 func labeled(kind, namespace, name, version string, with map[string]string) *object.Object {
-	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}}}
+	o := object.New(map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}})
 	if namespace != "" {
 		o.SetNamespace(namespace)
 	}
@@ -72,7 +73,7 @@ func labeled(kind, namespace, name, version string, with map[string]string) *obj
 func open(t testing.TB, q *queue, objects ...runtime.Object) *Caches {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{secrets.GroupVersionResource: "SecretList", Namespaces.GroupVersionResource: "NamespaceList"}
-	factory := informer.NewFactory(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...), slog.New(slog.DiscardHandler))
+	factory := informer.NewFactory(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...), slog.New(slog.DiscardHandler))
 	cs := &Caches{Open: func(r kube.Resource) *informer.Informer {
 		return factory.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}}

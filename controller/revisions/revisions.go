@@ -155,8 +155,9 @@ func (r *Revisions) blank(parent *object.Object) *object.Object {
 	if r.Labels != nil {
 		maps.Copy(all, r.Labels(parent))
 	} else {
-		template, _, _ := unstructured.NestedStringMap(parent.Object, "spec", "template", "metadata", "labels")
-		selected, _, _ := unstructured.NestedStringMap(parent.Object, "spec", "selector", "matchLabels")
+		content := parent.Map()
+		template, _, _ := unstructured.NestedStringMap(content, "spec", "template", "metadata", "labels")
+		selected, _, _ := unstructured.NestedStringMap(content, "spec", "selector", "matchLabels")
 		maps.Copy(all, template)
 		maps.Copy(all, selected)
 	}

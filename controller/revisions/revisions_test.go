@@ -33,12 +33,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // widget returns the parent of all tests, with this version in its spec.
 func widget(version string) *object.Object {
-	return objecttest.Widget(func(o *object.Object) { o.Object["spec"] = map[string]any{"version": version} })
+	return objecttest.Widget(func(o *object.Object) { o.Map()["spec"] = map[string]any{"version": version} })
 }
 
 // stored returns a ControllerRevision for a version of widget and a script. Its controller is owner, unless that is nil.
 func stored(name, version, script string, owner *object.Object) *object.Object {
-	o := &object.Object{Object: map[string]any{"parentPatch": map[string]any{"spec": map[string]any{"version": version}}}}
+	o := object.New(map[string]any{"parentPatch": map[string]any{"spec": map[string]any{"version": version}}})
 	o.SetGroupVersionKind(Kind)
 	o.SetNamespace("default")
 	o.SetName(name)
@@ -60,7 +60,7 @@ func newRevisions(t *testing.T, existing ...*object.Object) *Revisions {
 		objects = append(objects, o)
 	}
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...)
 	cache := informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: v1alpha1.ControllerRevisions})
 	t.Cleanup(cache.Close)
 	if !cache.WaitForSync(t.Context()) {
@@ -130,7 +130,7 @@ func TestReadReturnsAllRevisions(t *testing.T) {
 
 func TestErrorForDamagedRevisionHasItsName(t *testing.T) {
 	parent, damaged := widget("1"), stored("a", "1", "", widget("1"))
-	damaged.Object["parentPatch"] = "x"
+	damaged.Map()["parentPatch"] = "x"
 	_, _, err := newRevisions(t, damaged).Read(t.Context(), parent, &plantest.Recorder{})
 	if err == nil || !strings.Contains(err.Error(), "ControllerRevision default/a cannot be used: parentPatch is") {
 		t.Errorf("error %v", err)
@@ -259,7 +259,7 @@ func TestErrorsOfStore(t *testing.T) {
 
 func TestLabelsOfRevision(t *testing.T) {
 	parent := objecttest.Widget(func(o *object.Object) {
-		o.Object["spec"] = map[string]any{
+		o.Map()["spec"] = map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},
 			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -144,9 +145,9 @@ func (s *Sweeper) withoutRolling(ctx context.Context) (map[schema.GroupResource]
 		return nil, fmt.Errorf("list %ss: %w", v1alpha1.KindCompositeController, err)
 	}
 	all, needed := map[schema.GroupResource]parents{}, map[schema.GroupResource]bool{}
-	slices.SortFunc(list.Items, func(a, b object.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	for i := range list.Items {
-		o := &list.Items[i]
+		o := object.Of(&list.Items[i])
 		d, err := spec.Read(o)
 		if err != nil {
 			return nil, nil // it may be about any resource

@@ -25,13 +25,13 @@ var gadgets = schema.GroupVersionResource{Group: "example.org", Version: "v1", R
 
 // controller returns a CompositeController of a parent resource, with children of this update method.
 func controller(name string, of schema.GroupVersionResource, method string) *object.Object {
-	o := &object.Object{Object: map[string]any{"spec": map[string]any{
+	o := object.New(map[string]any{"spec": map[string]any{
 		"parentResource": map[string]any{"apiVersion": of.GroupVersion().String(), "resource": of.Resource},
 		"childResources": []any{
 			map[string]any{"apiVersion": "v1", "resource": "configmaps"},
 			map[string]any{"apiVersion": "v1", "resource": "pods", "updateStrategy": map[string]any{"method": method}},
 		},
-	}}}
+	}})
 	o.SetAPIVersion(v1alpha1.GroupVersion.String())
 	o.SetKind(v1alpha1.KindCompositeController)
 	o.SetName(name)
@@ -66,7 +66,7 @@ func newEnvironment(t *testing.T, controllers ...*object.Object) *environment {
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.CompositeControllers: "CompositeControllerList"}
 	env := &environment{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), stopped: map[string]bool{}}
 	for _, o := range controllers {
-		if err := env.client.Tracker().Add(o); err != nil {
+		if err := env.client.Tracker().Add(o.Unstructured()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,9 +102,9 @@ func (env *environment) sweep(t *testing.T) []string {
 
 func TestSweepDeletesRevisionsIfNoControllerRolls(t *testing.T) {
 	unreadable := controller("c", gadgets, "InPlace")
-	unreadable.Object["spec"] = map[string]any{"parentResource": "gadgets"}
+	unreadable.Map()["spec"] = map[string]any{"parentResource": "gadgets"}
 	malformed := controller("c", gadgets, "InPlace")
-	malformed.Object["spec"].(map[string]any)["parentResource"] = map[string]any{"apiVersion": "a/b/c", "resource": "gadgets"}
+	malformed.Map()["spec"].(map[string]any)["parentResource"] = map[string]any{"apiVersion": "a/b/c", "resource": "gadgets"}
 	inPlace := func(name string) *object.Object { return controller(name, objecttest.Widgets, "InPlace") }
 	ofWidget := "delete ControllerRevision default/of-widget"
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestSweepDeletesNothingIfControllerChanges(t *testing.T) {
 		edited.SetGeneration(3)
 		env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
 		env.metadata.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return false, nil, env.client.Tracker().Update(v1alpha1.CompositeControllers, edited, "")
+			return false, nil, env.client.Tracker().Update(v1alpha1.CompositeControllers, edited.Unstructured(), "")
 		})
 		if got := env.sweep(t); got != nil {
 			t.Errorf("%s, edited while the revisions were listed: deleted %v", name, got)
@@ -185,7 +185,7 @@ func TestRevisionsAreListedAgainOnlyIfControllersChange(t *testing.T) {
 			t.Errorf("sweep %d: listed %d times, want %d", i, got, want)
 		}
 	}
-	if err := env.client.Tracker().Add(controller("b", objecttest.Widgets, "InPlace")); err != nil {
+	if err := env.client.Tracker().Add(controller("b", objecttest.Widgets, "InPlace").Unstructured()); err != nil {
 		t.Fatal(err)
 	}
 	if got := lists(); got != 1 {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -87,7 +85,7 @@ func (r *rollout) wrong(c Child) string {
 // this field counts as up to date.
 func unaware(o *object.Object) string {
 	var seen int64
-	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "observedGeneration")
+	value, _ := o.At("status", "observedGeneration")
 	switch n := value.(type) {
 	case int64:
 		seen = n
@@ -131,7 +129,7 @@ func because(condition map[string]any) string {
 const maxQuote = 500
 
 func conditionOf(o *object.Object, name string) map[string]any {
-	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	list, _ := o.Field("status", "conditions")
 	items, _ := list.([]any)
 	for _, item := range items {
 		if condition, _ := item.(map[string]any); condition["type"] == name {

@@ -133,14 +133,14 @@ func (m *model) note(format string, args ...any) {
 }
 
 func (m *model) setParent(o *object.Object, replicas int) {
-	o.Object["spec"].(map[string]any)["replicas"] = int64(replicas)
+	o.Map()["spec"].(map[string]any)["replicas"] = int64(replicas)
 	m.parents.put("web", o)
 }
 
 // hook answers with as many children as the parent wants. Their order is not that of their names. It may leave out one
 // for a reason that is no revisioned field.
 func (m *model) hook(parent *object.Object, script string) *object.Set {
-	spec, set := parent.Object["spec"].(map[string]any), &object.Set{}
+	spec, set := parent.Map()["spec"].(map[string]any), &object.Set{}
 	set.Declare(pods)
 	for i := spec["replicas"].(int64) - 1; i >= 0; i-- {
 		if name := fmt.Sprint("p", i); parent.GetAnnotations()["without"] != fmt.Sprint(name, " of ", spec["image"]) {
@@ -235,7 +235,7 @@ func (m *model) sync() bool {
 	m.last = step.Condition
 	m.checkCondition(v, step)
 	m.checkMoves(v, step)
-	blank := &object.Object{Object: map[string]any{"kind": "ControllerRevision", "metadata": map[string]any{}}}
+	blank := object.New(map[string]any{"kind": "ControllerRevision", "metadata": map[string]any{}})
 	writes := step.Writes(blank)
 	for _, op := range writes {
 		before := m.claims()
@@ -432,7 +432,7 @@ func (m *model) kubelet(o *object.Object, well bool) {
 	if well {
 		status["status"] = "True"
 	}
-	o.Object["status"] = map[string]any{"observedGeneration": o.GetGeneration(), "conditions": []any{status}}
+	o.Map()["status"] = map[string]any{"observedGeneration": o.GetGeneration(), "conditions": []any{status}}
 	m.pods.put(o.GetName(), o)
 }
 
@@ -455,7 +455,7 @@ func (m *model) happen() {
 	}[what])
 	switch parent := object.Copy(m.parents.now()["web"]); {
 	case what == 0:
-		spec := parent.Object["spec"].(map[string]any)
+		spec := parent.Map()["spec"].(map[string]any)
 		spec["image"] = fmt.Sprint("v", m.IntN(4))
 		m.parents.put("web", parent)
 	case what == 1:
@@ -474,7 +474,7 @@ func (m *model) happen() {
 		m.pods.put(pod.GetName(), nil)
 	case what == 5:
 		pod = object.Copy(pod)
-		pod.Object["spec"].(map[string]any)["image"] = "other"
+		pod.Map()["spec"].(map[string]any)["image"] = "other"
 		m.pods.put(pod.GetName(), pod)
 	case what == 6:
 		m.kubelet(pod, false)

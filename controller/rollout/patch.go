@@ -45,7 +45,7 @@ func Paths(declared []string) (paths, warnings []string) {
 func Patch(parent *object.Object, paths []string) (map[string]any, error) {
 	patch := map[string]any{}
 	for _, path := range paths {
-		if err := transfer(patch, parent.Object, path); err != nil {
+		if err := transfer(patch, parent.Map(), path); err != nil {
 			return nil, fmt.Errorf("%s: revisionHistory.fieldPaths names %s: %w", object.Describe(parent), path, err)
 		}
 	}
@@ -56,10 +56,10 @@ func Patch(parent *object.Object, paths []string) (map[string]any, error) {
 func Apply(parent *object.Object, patch map[string]any, paths []string) (*object.Object, error) {
 	then := object.Copy(parent)
 	for _, path := range paths {
-		unstructured.RemoveNestedField(then.Object, strings.Split(path, ".")...)
+		unstructured.RemoveNestedField(then.Map(), strings.Split(path, ".")...)
 	}
 	for _, path := range paths {
-		if err := transfer(then.Object, patch, path); err != nil {
+		if err := transfer(then.Map(), patch, path); err != nil {
 			return nil, fmt.Errorf("%s in %s: %w", path, object.Describe(parent), err)
 		}
 	}

@@ -46,8 +46,8 @@ func TestPatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := object.Copy(now)
-			want.Object["spec"] = parse(t, c.then)["spec"]
-			if diff := cmp.Diff(want.Object, then.Object); diff != "" {
+			want.Map()["spec"] = parse(t, c.then)["spec"]
+			if diff := cmp.Diff(want.Map(), then.Map()); diff != "" {
 				t.Errorf("parent then (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, now); diff != "" {

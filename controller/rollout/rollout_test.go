@@ -29,11 +29,11 @@ func child(name, image string) *object.Object {
 	if !found {
 		kind, rest = "Pod", name
 	}
-	return &object.Object{Object: map[string]any{
+	return object.New(map[string]any{
 		"apiVersion": "v1", "kind": kind,
 		"metadata": map[string]any{"name": rest, "namespace": "default"},
 		"spec":     map[string]any{"image": image},
-	}}
+	})
 }
 
 // named is the inverse of child.
@@ -42,7 +42,7 @@ func named(o *object.Object) string {
 	if o.GetKind() != "Pod" {
 		name = o.GetKind() + "/" + name
 	}
-	return name + "@" + o.Object["spec"].(map[string]any)["image"].(string)
+	return name + "@" + o.Map()["spec"].(map[string]any)["image"].(string)
 }
 
 // observe makes observed children from "a@v1 b@v1!", where what follows the version says
@@ -58,12 +58,12 @@ func observe(s string) *object.Set {
 		o := child(name, strings.TrimRight(version, "!-?"))
 		o.SetGeneration(2)
 		status := map[string]any{"type": "Ready", "status": "True"}
-		o.Object["status"] = map[string]any{"observedGeneration": int64(2), "conditions": []any{status}}
+		o.Map()["status"] = map[string]any{"observedGeneration": int64(2), "conditions": []any{status}}
 		if strings.Contains(version, "!") {
 			status["status"] = "False"
 		}
 		if strings.Contains(version, "?") {
-			o.Object["status"].(map[string]any)["observedGeneration"] = int64(1)
+			o.Map()["status"].(map[string]any)["observedGeneration"] = int64(1)
 		}
 		if strings.Contains(version, "-") {
 			now := metav1.Now()
@@ -289,7 +289,7 @@ func TestIncomparableChildIsNotUpdated(t *testing.T) {
 func TestChecks(t *testing.T) {
 	with := func(conditions ...any) *object.Object {
 		o := child("a", "v1")
-		o.Object["status"] = map[string]any{"conditions": conditions}
+		o.Map()["status"] = map[string]any{"conditions": conditions}
 		return o
 	}
 	full := Check{Type: "Ready", Status: text("True"), Reason: text("Good")}
@@ -310,7 +310,7 @@ func TestChecks(t *testing.T) {
 		{full, with(map[string]any{"type": "Ready", "status": "True", "reason": "Bad"}), `has condition Ready with reason "Bad", want "Good"`},
 	} {
 		if got := c.check.wrong(c.o); got != c.want {
-			t.Errorf("%v of %v: %q, want %q", c.check.Type, c.o.Object["status"], got, c.want)
+			t.Errorf("%v of %v: %q, want %q", c.check.Type, c.o.Map()["status"], got, c.want)
 		}
 	}
 }

@@ -19,12 +19,14 @@ const ScriptAnnotation = "metacontroller.k8s.io/script-digest"
 func Decode(o *object.Object) (Revision, error) {
 	r := Revision{Name: o.GetName(), Script: o.GetAnnotations()[ScriptAnnotation], Children: Children{}, stored: o}
 	var ok bool
-	if r.Patch, ok = o.Object["parentPatch"].(map[string]any); !ok {
-		return r, damaged(o, "parentPatch is %s, want an object", shown(o.Object["parentPatch"]))
+	patch, _ := o.Field("parentPatch")
+	if r.Patch, ok = patch.(map[string]any); !ok {
+		return r, damaged(o, "parentPatch is %s, want an object", shown(patch))
 	}
-	list, ok := o.Object["children"].([]any)
-	if !ok && o.Object["children"] != nil {
-		return r, damaged(o, "children is %s, want a list", shown(o.Object["children"]))
+	children, _ := o.Field("children")
+	list, ok := children.([]any)
+	if !ok && children != nil {
+		return r, damaged(o, "children is %s, want a list", shown(children))
 	}
 	for i, item := range list {
 		if err := r.Children.read(item); err != nil {
@@ -118,10 +120,10 @@ func (r *Revision) lost(children Children) bool {
 func (r *Revision) encode(o *object.Object) *object.Object {
 	o = object.Copy(o)
 	o.SetName(r.Name)
-	o.Object["parentPatch"] = object.CopyValue(r.Patch)
-	delete(o.Object, "children")
+	o.Map()["parentPatch"] = object.CopyValue(r.Patch)
+	delete(o.Map(), "children")
 	if len(r.Children) > 0 {
-		o.Object["children"] = r.Children.entries()
+		o.Map()["children"] = r.Children.entries()
 	}
 	if annotations := o.GetAnnotations(); r.Script != "" {
 		if annotations == nil {

@@ -152,10 +152,10 @@ kind: ControllerRevision
 metadata: {name: v2, namespace: default, labels: {l: "1"}, annotations: {metacontroller.k8s.io/script-digest: digest}}
 parentPatch: {spec: v2}
 children: [{apiGroup: "", kind: Pod, names: [a]}]
-`), ops[0].Object.Object); diff != "" {
+`), ops[0].Object.Map()); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(parse(t, `{kind: ControllerRevision, metadata: {name: v1, namespace: default}, parentPatch: {spec: v1}, children: [{apiGroup: "", kind: Pod, names: [b, c]}]}`), ops[1].Object.Object); diff != "" {
+	if diff := cmp.Diff(parse(t, `{kind: ControllerRevision, metadata: {name: v1, namespace: default}, parentPatch: {spec: v1}, children: [{apiGroup: "", kind: Pod, names: [b, c]}]}`), ops[1].Object.Map()); diff != "" {
 		t.Errorf("updated (-want +got):\n%s", diff)
 	}
 }

@@ -122,21 +122,22 @@ func (d *Declaration) HasScript() bool {
 // Read reads a controller object. If the spec cannot be read, for example because of a duration of "1 day", it returns an error
 // and a Declaration of the rest: metadata, status, spec.paused and spec.serviceAccount.
 func Read(o *object.Object) (*Declaration, error) {
-	d, err := convert(o.GetKind(), o.Object)
+	content := o.Map()
+	d, err := convert(o.GetKind(), content)
 	if err == nil {
 		return d, nil
 	}
-	rest := maps.Clone(o.Object)
+	rest := maps.Clone(content)
 	delete(rest, "spec")
 	d, _ = convert(o.GetKind(), rest) // the error to return is the first one
-	d.Settings.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
-	if _, has, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "serviceAccount"); has {
+	d.Settings.Paused, _, _ = unstructured.NestedBool(content, "spec", "paused")
+	if _, has, _ := unstructured.NestedFieldNoCopy(content, "spec", "serviceAccount"); has {
 		d.Settings.ServiceAccount = &v1alpha1.ServiceAccountRef{Namespace: TenantOf(o), Name: unreadable}
-		if name, _, err := unstructured.NestedString(o.Object, "spec", "serviceAccount", "name"); err == nil && name != "" {
+		if name, _, err := unstructured.NestedString(content, "spec", "serviceAccount", "name"); err == nil && name != "" {
 			d.Settings.ServiceAccount.Name = name
 		}
 	}
-	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), explain(o.GetKind(), o.Object, err))
+	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), explain(o.GetKind(), content, err))
 }
 
 // unreadable is the name of an account that cannot be read. No ServiceAccount has it.
@@ -187,7 +188,7 @@ func TenantOf(o *object.Object) string {
 	if o == nil {
 		return ""
 	}
-	tenant, _, _ := unstructured.NestedString(o.Object, "spec", "serviceAccount", "namespace")
+	tenant := o.TextAt("spec", "serviceAccount", "namespace")
 	return tenant
 }
 
@@ -199,6 +200,6 @@ func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 func ForHooks(o *object.Object) *object.Object {
 	given := object.Copy(o)
 	given.SetManagedFields(nil)
-	delete(given.Object, "status")
+	delete(given.Map(), "status")
 	return given
 }

@@ -56,7 +56,7 @@ func (g *Source) Set(all []*object.Object) {
 	for _, o := range all {
 		name := spec.IDOf(o)
 		g.lastSet[name] = object.Copy(o)
-		if last := setBefore[name]; last != nil && reflect.DeepEqual(last.Object, o.Object) {
+		if last := setBefore[name]; last != nil && reflect.DeepEqual(last.Map(), o.Map()) {
 			g.objects[name] = before[name]
 			continue
 		}
@@ -80,10 +80,10 @@ func (g *Source) admit(o, before *object.Object) *object.Object {
 	admitted.SetUID(uidOf(name))
 	admitted.SetGeneration(g.edits[name])
 	g.version(admitted)
-	delete(admitted.Object, "status")
-	unstructured.RemoveNestedField(admitted.Object, "spec", "serviceAccount")
-	if before != nil && before.Object["status"] != nil {
-		admitted.Object["status"] = before.Object["status"]
+	delete(admitted.Map(), "status")
+	unstructured.RemoveNestedField(admitted.Map(), "spec", "serviceAccount")
+	if before != nil && before.Map()["status"] != nil {
+		admitted.Map()["status"] = before.Map()["status"]
 	}
 	return admitted
 }

@@ -13,11 +13,11 @@ import (
 
 // newController is a CompositeController as it stands in a file.
 func newController(name, script string) *object.Object {
-	return &object.Object{Object: map[string]any{
+	return object.New(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": v1alpha1.KindCompositeController,
 		"metadata": map[string]any{"name": name},
 		"spec":     map[string]any{"script": map[string]any{"inline": script}},
-	}}
+	})
 }
 
 // follower notes what changes among the CompositeControllers.
@@ -67,12 +67,12 @@ func TestHandlersAreCalledWithChanges(t *testing.T) {
 
 func TestObjectKeepsUIDAndStatus(t *testing.T) {
 	var reported []any
-	g := &Source{OnStatus: func(o *object.Object) { reported = append(reported, o.Object["status"]) }}
+	g := &Source{OnStatus: func(o *object.Object) { reported = append(reported, o.Map()["status"]) }}
 	key := object.Key{Name: "a"}
 	g.Set([]*object.Object{newController("a", "1")})
 	first := g.Of(v1alpha1.KindCompositeController).Get(key)
 	written := object.Copy(first)
-	written.Object["status"] = map[string]any{"parents": int64(1)}
+	written.Map()["status"] = map[string]any{"parents": int64(1)}
 	stored, err := g.Do(t.Context(), plan.Op{Verb: plan.UpdateStatus, Object: written})
 	if err != nil || stored.GetResourceVersion() == first.GetResourceVersion() {
 		t.Errorf("stored as version %s after %s, error %v", stored.GetResourceVersion(), first.GetResourceVersion(), err)
@@ -82,7 +82,7 @@ func TestObjectKeepsUIDAndStatus(t *testing.T) {
 	if second.GetUID() != first.GetUID() || first.GetUID() == "" {
 		t.Errorf("its UID is %q, then %q", first.GetUID(), second.GetUID())
 	}
-	if diff := cmp.Diff(map[string]any{"parents": int64(1)}, second.Object["status"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"parents": int64(1)}, second.Map()["status"]); diff != "" {
 		t.Errorf("its status (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]any{map[string]any{"parents": int64(1)}}, reported); diff != "" {
@@ -90,7 +90,7 @@ func TestObjectKeepsUIDAndStatus(t *testing.T) {
 	}
 
 	late := object.Copy(first)
-	late.Object["status"] = map[string]any{"parents": int64(9)}
+	late.Map()["status"] = map[string]any{"parents": int64(9)}
 	if _, err := g.Do(t.Context(), plan.Op{Verb: plan.UpdateStatus, Object: late}); err != nil {
 		t.Error(err)
 	}
@@ -103,7 +103,7 @@ func TestSetDoesNotChangeObjects(t *testing.T) {
 	o := newController("a", "1")
 	g := &Source{}
 	g.Set([]*object.Object{o})
-	if diff := cmp.Diff(newController("a", "1").Object, o.Object); diff != "" {
+	if diff := cmp.Diff(newController("a", "1").Map(), o.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -42,7 +42,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	if err != nil {
 		return err
 	}
-	text, err := archiveText(storedVersion{c.Object.Object["spec"], archived})
+	text, err := archiveText(storedVersion{c.Object.Map()["spec"], archived})
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
 	if !named { // it is probably not stored, so try to create it without a get
-		o.Object["binaryData"] = data
+		o.Map()["binaryData"] = data
 		_, err := s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.ID().String()})
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
 	existing, err := s.GetLive(ctx, o)
-	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && (!OwnerOf(c).HasAccount || OwnerOf(c).hasStored(existing)) {
+	if err == nil && named && reflect.DeepEqual(existing.Map()["binaryData"], data) && (!OwnerOf(c).HasAccount || OwnerOf(c).hasStored(existing)) {
 		return nil
 	}
 	verb := plan.Update
@@ -73,7 +73,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		OwnerOf(c).addTo(o, existing)
 		o.SetResourceVersion(existing.GetResourceVersion())
 	}
-	o.Object["binaryData"] = data
+	o.Map()["binaryData"] = data
 	_, err = s.Writer.Do(ctx, plan.Op{Verb: verb, Object: o, Why: "the last good version of " + c.ID().String()})
 	return err
 }
@@ -86,15 +86,15 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	if err != nil {
 		return nil, err
 	}
-	text, _, _ := unstructured.NestedString(stored.Object, "binaryData", versionKey)
+	text, _, _ := unstructured.NestedString(stored.Map(), "binaryData", versionKey)
 	var version storedVersion
 	if err := restoreText(text, &version); err != nil {
 		return nil, err
 	}
 	c := &build.Candidate{Object: object.Copy(of), Parts: restore(version.Scripts)}
-	if !reflect.DeepEqual(of.Object["spec"], version.Spec) {
-		c.Object.Object["spec"] = version.Spec
-		active, _, _ := unstructured.NestedInt64(of.Object, "status", "activeGeneration")
+	if !reflect.DeepEqual(of.Map()["spec"], version.Spec) {
+		c.Object.Map()["spec"] = version.Spec
+		active, _, _ := unstructured.NestedInt64(of.Map(), "status", "activeGeneration")
 		c.Object.SetGeneration(cmp.Or(active, of.GetGeneration()-1))
 	}
 	if c.Identity, err = build.Identity(version.Spec, c.Parts); err != nil {

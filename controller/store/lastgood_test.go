@@ -15,15 +15,15 @@ import (
 // versionOfFile returns a version of a controller whose script was read from files.
 func versionOfFile(t *testing.T, note string, files fstest.MapFS) *build.Candidate {
 	t.Helper()
-	o := &object.Object{Object: map[string]any{
+	o := object.New(map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController",
 		"metadata": map[string]any{"name": "c", "uid": "u"}, "spec": map[string]any{"note": note},
-	}}
+	})
 	c := &build.Candidate{Object: o, Parts: build.Parts{"": scripts.Assembled{
 		Script: engine.Script{Language: engine.Starlark, Entry: "a.star", Files: files}, Source: "file a.star",
 	}}}
 	var err error
-	if c.Identity, err = build.Identity(o.Object["spec"], c.Parts); err != nil {
+	if c.Identity, err = build.Identity(o.Map()["spec"], c.Parts); err != nil {
 		t.Fatal(err)
 	}
 	c.Declaration, err = spec.Read(o)
@@ -56,10 +56,10 @@ func TestStoredVersionIsReadByNextServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer text.Close()
-	if got.Identity != version.Identity || got.Object.GetGeneration() != 8 || got.Object.Object["spec"].(map[string]any)["note"] != "as it was" || got.Parts[""].Source != "file a.star" {
-		t.Errorf("got %+v of generation %d", got.Object.Object["spec"], got.Object.GetGeneration())
+	if got.Identity != version.Identity || got.Object.GetGeneration() != 8 || got.Object.Map()["spec"].(map[string]any)["note"] != "as it was" || got.Parts[""].Source != "file a.star" {
+		t.Errorf("got %+v of generation %d", got.Object.Map()["spec"], got.Object.GetGeneration())
 	}
-	if edited.Object["spec"].(map[string]any)["note"] != "edited since" {
+	if edited.Map()["spec"].(map[string]any)["note"] != "edited since" {
 		t.Error("the controller object was changed")
 	}
 }
@@ -75,7 +75,7 @@ func TestStoredVersionIsValidated(t *testing.T) {
 	if err := (&Store{"home", swapped, swapped.get}).PutVersion(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	another := swapped[NamePrefix+other.Identity].Object["binaryData"].(map[string]any)[versionKey]
+	another := swapped[NamePrefix+other.Identity].Map()["binaryData"].(map[string]any)[versionKey]
 	for name, c := range map[string]struct {
 		stored any
 		want   string
@@ -89,7 +89,7 @@ func TestStoredVersionIsValidated(t *testing.T) {
 		m := memoryStore{}
 		store := &Store{"home", m, m.get}
 		o := store.configMap(version.Identity)
-		o.Object["binaryData"] = map[string]any{versionKey: c.stored}
+		o.Map()["binaryData"] = map[string]any{versionKey: c.stored}
 		m[o.GetName()] = o
 		if _, err := store.Version(t.Context(), o.GetName(), version.Object); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)

@@ -155,7 +155,7 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 		}
 		data[key] = string(text)
 	}
-	o.Object["data"] = data
+	o.Map()["data"] = data
 	if v.IsInline() {
 		return nil
 	}
@@ -164,7 +164,7 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 		return err
 	}
 	archived, err := archiveText(files)
-	o.Object["binaryData"] = map[string]any{filesKey: archived}
+	o.Map()["binaryData"] = map[string]any{filesKey: archived}
 	return err
 }
 
@@ -196,7 +196,7 @@ func (s *Store) script(ctx context.Context, digest string, of Owner) (build.Scri
 
 // decodeScript reads a version of scripts from a ConfigMap.
 func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
-	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	data, _, _ := unstructured.NestedStringMap(o.Map(), "data")
 	for key, value := range map[string]any{scriptKey: &v.Script, hooksKey: &v.Hooks} {
 		if err := yaml.UnmarshalStrict([]byte(data[key]), value); err != nil {
 			return v, err
@@ -211,7 +211,7 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 		return v, nil
 	}
 	var files map[string]archivedPart
-	archived, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
+	archived, _, _ := unstructured.NestedString(o.Map(), "binaryData", filesKey)
 	err = restoreText(archived, &files)
 	v.Parts = restore(files)
 	return v, err

@@ -21,6 +21,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 	"metascript/controller/plan/plantest"
 	"metascript/controller/rollout"
@@ -95,7 +96,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 		versions := versionsIn(m, "now")
 		if c.stored != "" {
 			o := versions.Store.configMap(NamePrefix + "d")
-			o.Object["data"] = map[string]any{scriptKey: c.stored}
+			o.Map()["data"] = map[string]any{scriptKey: c.stored}
 			m[o.GetName()] = o
 		}
 		_, err := versions.Hooks(t.Context(), rollout.Revision{Name: "r", Script: "d"})
@@ -157,15 +158,15 @@ func TestStoredFormOfSpecScriptIsCompatible(t *testing.T) {
 		},
 	} {
 		o := stored(t, c.version)
-		if diff := cmp.Diff(map[string]any{"script": c.data}, o.Object["data"]); diff != "" {
+		if diff := cmp.Diff(map[string]any{"script": c.data}, o.Map()["data"]); diff != "" {
 			t.Errorf("%s: data (-want +got):\n%s", name, diff)
 		}
-		binary, _ := o.Object["binaryData"].(map[string]any)
+		binary, _ := o.Map()["binaryData"].(map[string]any)
 		if diff := cmp.Diff(restored(t, c.files), restored(t, binary["files"])); diff != "" {
 			t.Errorf("%s: files (-want +got):\n%s", name, diff)
 		}
 	}
-	o := &object.Object{Object: map[string]any{"data": map[string]any{"script": "file: catset/sync.star\n"}, "binaryData": map[string]any{"files": catsetStored}}}
+	o := object.New(map[string]any{"data": map[string]any{"script": "file: catset/sync.star\n"}, "binaryData": map[string]any{"files": catsetStored}})
 	found, err := decodeScript(o)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +221,7 @@ func TestStoredHookWithoutScriptIsAnError(t *testing.T) {
 		"{sync: {version: v1}}":    "its hook sync has no script",
 		"{sync: {script: {x: 1}}}": `unknown field "x"`,
 	} {
-		o := &object.Object{Object: map[string]any{"data": map[string]any{hooksKey: hooks}}}
+		o := object.New(map[string]any{"data": map[string]any{hooksKey: hooks}})
 		if _, err := decodeScript(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %s", hooks, err, want)
 		}
@@ -241,11 +242,11 @@ func TestSweepDeletesUnusedScripts(t *testing.T) {
 	kinds := map[schema.GroupVersionResource]string{
 		v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList",
 	}
-	ofOtherServer := &object.Object{Object: map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}}}
+	ofOtherServer := object.New(map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}})
 	ofOtherServer.SetAPIVersion(v1alpha1.GroupVersion.String())
 	ofOtherServer.SetKind(v1alpha1.KindCompositeController)
 	ofOtherServer.SetName("of-another-server")
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, ofOtherServer)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(ofOtherServer)...)
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func Lost(stored, written *object.Object) bool {
 		return false
 	}
 	withoutTimes := object.Copy(written)
-	status, _ := withoutTimes.Object["status"].(map[string]any)
+	status, _ := withoutTimes.Map()["status"].(map[string]any)
 	for _, c := range Conditions(status) {
 		delete(c, timeField)
 	}

@@ -167,8 +167,8 @@ func TestLostReportsTimesRemovedBySchema(t *testing.T) {
 		"nothing written":  {map[string]any{}, map[string]any{}, false},
 		"some are removed": {withConditions(condition("A", "True", past), condition("B", "True", "")), withConditions(condition("A", "True", past), condition("B", "True", past)), false},
 	} {
-		stored := &object.Object{Object: map[string]any{"status": c.stored}}
-		written := &object.Object{Object: map[string]any{"status": c.written}}
+		stored := object.New(map[string]any{"status": c.stored})
+		written := object.New(map[string]any{"status": c.written})
 		before := object.Copy(written)
 		if got := Lost(stored, written); got != c.want {
 			t.Errorf("%s: got %t, want %t", name, got, c.want)

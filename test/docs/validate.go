@@ -166,7 +166,7 @@ func (v *Validator) yaml(ctx context.Context, text string) error {
 
 // document validates a document: an object, a test case, or a part of a controller object.
 func (v *Validator) document(ctx context.Context, data map[string]any, text []byte) error {
-	o := &object.Object{Object: data}
+	o := object.New(data)
 	group := o.GroupVersionKind().Group
 	switch {
 	case o.GetAPIVersion() == "" || o.GetKind() == "":
@@ -189,10 +189,10 @@ func (v *Validator) controller(ctx context.Context, o *object.Object) error {
 	if validator == nil {
 		return fmt.Errorf("there is no kind %s", o.GetKind())
 	}
-	if errs := validator.Validate(o.Object); errs != nil {
+	if errs := validator.Validate(o.Map()); errs != nil {
 		return errs.ToAggregate()
 	}
-	if inline, _, _ := unstructured.NestedString(o.Object, "spec", "script", "inline"); inline == "" {
+	if inline, _, _ := unstructured.NestedString(o.Map(), "spec", "script", "inline"); inline == "" {
 		return nil
 	}
 	_, warnings, err := offline.Check(ctx, o, v.sandbox, scripts.Sources{})

@@ -4,6 +4,7 @@ package objecttest
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -24,8 +25,20 @@ func Parse(t testing.TB, text string) map[string]any {
 	return m
 }
 
+// ForClient returns objects as a fake client wants them.
+func ForClient(objects ...runtime.Object) []runtime.Object {
+	converted := make([]runtime.Object, len(objects))
+	for i, o := range objects {
+		converted[i] = o
+		if ours, ok := o.(*object.Object); ok {
+			converted[i] = ours.Unstructured()
+		}
+	}
+	return converted
+}
+
 // ParseObject reads an object, whatever it lacks.
 func ParseObject(t testing.TB, text string) *object.Object {
 	t.Helper()
-	return &object.Object{Object: Parse(t, text)}
+	return object.New(Parse(t, text))
 }

@@ -21,10 +21,10 @@ func WidgetRef(namespace, name string) object.Ref {
 
 // Widget is the Widget default/w with UID u1 and generation 1, changed by change unless that is nil.
 func Widget(change func(*object.Object)) *object.Object {
-	o := &object.Object{Object: map[string]any{
+	o := object.New(map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Widget",
 		"metadata": map[string]any{"name": "w", "namespace": "default", "uid": "u1", "resourceVersion": "1", "generation": int64(1)},
-	}}
+	})
 	if change != nil {
 		change(o)
 	}
@@ -34,9 +34,9 @@ func Widget(change func(*object.Object)) *object.Object {
 // ConfigMap is a ConfigMap in namespace default. With a parent it has a UID, the controller reference to the parent, and
 // the label of a generated selector.
 func ConfigMap(name string, parent *object.Object) *object.Object {
-	o := &object.Object{Object: map[string]any{
+	o := object.New(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"},
-	}}
+	})
 	if parent != nil {
 		o.SetUID(types.UID("uid-of-" + name))
 		o.SetLabels(map[string]string{"controller-uid": string(parent.GetUID())})

@@ -28,7 +28,7 @@ func kindsOf(files []string) map[schema.GroupVersionResource]object.Kind {
 			}
 		}
 		for _, child := range children {
-			o := object.Object{Object: child}
+			o := *object.New(child)
 			if kind := o.GroupVersionKind(); kind.Kind != "" {
 				all[kind.GroupVersion().WithResource(kinds.Plural(kind.Kind))] = kind
 			}

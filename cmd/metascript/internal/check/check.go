@@ -67,7 +67,7 @@ func (c *Checker) validate(o *object.Object) ([]schemas.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems := kind.Validate(o.Object)
+	problems := kind.Validate(o.Map())
 	if !kind.Custom {
 		problems = schemas.OfNew(problems)
 	}

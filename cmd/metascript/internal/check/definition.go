@@ -17,7 +17,7 @@ const maxSchemaDepth = 100
 // that have no schema, and values of an enumeration that no string can be equal to.
 func definitionWarnings(doc manifest.Document) []*place.Error {
 	w := schemaWarnings{doc: doc}
-	spec, _ := doc.Object.Object["spec"].(map[string]any)
+	spec, _ := doc.Object.Map()["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	for i, item := range versions {
 		version, _ := item.(map[string]any)

@@ -182,8 +182,8 @@ func (p *collector) finalizeNamespace(ctx context.Context, name string) {
 		return
 	}
 	final := object.Copy(namespace)
-	unstructured.RemoveNestedField(final.Object, "spec", "finalizers")
-	_, err := p.client.Resource(resource).Update(ctx, final, metav1.UpdateOptions{}, "finalize")
+	unstructured.RemoveNestedField(final.Map(), "spec", "finalizers")
+	_, err := p.client.Resource(resource).Update(ctx, final.Unstructured(), metav1.UpdateOptions{}, "finalize")
 	p.note(err)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -47,18 +48,18 @@ func inCluster(t *testing.T, rules []Rule, f func(ctx context.Context, client dy
 // create creates a ConfigMap with owners, and returns it.
 func create(ctx context.Context, t *testing.T, client dynamic.Interface, name string, owners ...*object.Object) *object.Object {
 	t.Helper()
-	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
+	o := object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}})
 	var refs []metav1.OwnerReference
 	for _, owner := range owners {
 		block := true
 		refs = append(refs, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.GetName(), UID: owner.GetUID(), BlockOwnerDeletion: &block})
 	}
 	o.SetOwnerReferences(refs)
-	stored, err := client.Resource(maps).Namespace("default").Create(ctx, o, metav1.CreateOptions{})
+	stored, err := client.Resource(maps).Namespace("default").Create(ctx, o.Unstructured(), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stored
+	return object.Of(stored)
 }
 
 // names returns the names of the ConfigMaps.
@@ -140,7 +141,7 @@ func TestReadiness(t *testing.T) {
 	inCluster(t, rules, func(ctx context.Context, client dynamic.Interface, p *ControlPlane, api *memapi.Server) {
 		pods := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("default")
 		for name, host := range map[string]string{"never": "a", "slowly": "slow", "own": "a", "any": "a"} {
-			o := &object.Object{}
+			o := &unstructured.Unstructured{}
 			if err := yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Pod, metadata: {name: `+name+`}, spec: {containers: [{name: a, image: b}], hostname: `+host+`}}`), &o.Object); err != nil {
 				t.Fatal(err)
 			}

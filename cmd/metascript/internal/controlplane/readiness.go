@@ -42,7 +42,7 @@ const defaultDelay = time.Second
 
 func (r *Rule) matches(o *object.Object) bool {
 	return r.Kind == o.GetKind() && (r.Namespace == "" || r.Namespace == o.GetNamespace()) && (r.Name == "" || r.Name == o.GetName()) &&
-		partial.Differences(map[string]any(r.Match), o.Object) == nil
+		partial.Differences(map[string]any(r.Match), o.Map()) == nil
 }
 
 // A chosen rule is the rule for an object.
@@ -76,7 +76,7 @@ func (r *chosen) statusOf(o *object.Object) map[string]any {
 	if status == nil {
 		status = ready(o)
 	}
-	current, _ := o.Object["status"].(map[string]any)
+	current, _ := o.Map()["status"].(map[string]any)
 	if status == nil || has(current, status) {
 		return nil
 	}
@@ -130,7 +130,7 @@ func condition(name, status, reason string) map[string]any {
 
 // replicas returns spec.replicas, by default 1.
 func replicas(o *object.Object) int64 {
-	if n, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); found {
+	if n, found, _ := unstructured.NestedInt64(o.Map(), "spec", "replicas"); found {
 		return n
 	}
 	return 1
@@ -158,7 +158,7 @@ func ready(o *object.Object) map[string]any {
 			"numberReady": one, "numberAvailable": one, "numberMisscheduled": int64(0),
 		}
 	case "batch/v1 Job":
-		completions, found, _ := unstructured.NestedInt64(o.Object, "spec", "completions")
+		completions, found, _ := unstructured.NestedInt64(o.Map(), "spec", "completions")
 		if !found {
 			completions = 1
 		}
@@ -167,11 +167,11 @@ func ready(o *object.Object) map[string]any {
 			"conditions": []any{condition("SuccessCriteriaMet", "True", "CompletionsReached"), condition("Complete", "True", "CompletionsReached")},
 		}
 	case "v1 PersistentVolumeClaim":
-		spec, _ := o.Object["spec"].(map[string]any)
+		spec, _ := o.Map()["spec"].(map[string]any)
 		requests, _, _ := unstructured.NestedMap(spec, "resources", "requests")
 		return map[string]any{"phase": "Bound", "accessModes": spec["accessModes"], "capacity": requests}
 	case "v1 Service":
-		if kind, _, _ := unstructured.NestedString(o.Object, "spec", "type"); kind == "LoadBalancer" {
+		if kind, _, _ := unstructured.NestedString(o.Map(), "spec", "type"); kind == "LoadBalancer" {
 			return map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1", "ipMode": "VIP"}}}}
 		}
 	}
@@ -202,7 +202,7 @@ func failed(o *object.Object) map[string]any {
 
 // podStatus returns the status of a Pod whose containers are all in one state.
 func podStatus(o *object.Object, phase, isReady string, state map[string]any) map[string]any {
-	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "containers")
+	containers, _, _ := unstructured.NestedSlice(o.Map(), "spec", "containers")
 	var statuses []any
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
@@ -222,7 +222,7 @@ func podStatus(o *object.Object, phase, isReady string, state map[string]any) ma
 
 // Summary returns a text about the status of an object that begins with a space or a colon, such as " is Running".
 func Summary(o *object.Object) string {
-	status, _ := o.Object["status"].(map[string]any)
+	status, _ := o.Map()["status"].(map[string]any)
 	if phase, ok := status["phase"].(string); ok {
 		return " is " + phase
 	}

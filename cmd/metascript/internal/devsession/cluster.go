@@ -93,13 +93,13 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 
 // paused reports whether spec.paused of a controller is set.
 func paused(controller *object.Object) bool {
-	spec, _ := controller.Object["spec"].(map[string]any)
+	spec, _ := controller.Map()["spec"].(map[string]any)
 	return spec["paused"] == true
 }
 
 // get returns an object, or nil if it cannot be read. absent is true only if it is certain that the object does not exist.
 func (c *cluster) get(ctx context.Context, resource schema.GroupVersionResource, name string) (o *object.Object, absent bool) {
-	o, err := c.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+	o, err := object.Result(c.client.Resource(resource).Get(ctx, name, metav1.GetOptions{}))
 	if err != nil {
 		return nil, apierrors.IsNotFound(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object/objecttest"
 )
 
 const edited = someController + `
@@ -45,7 +46,7 @@ func holding(t *testing.T, text string) (*cluster, *fake.FakeDynamicClient) {
 		v1alpha1.CompositeControllers: v1alpha1.KindCompositeController + "List",
 		v1alpha1.DecoratorControllers: v1alpha1.KindDecoratorController + "List",
 	}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objecttest.ForClient(objects...)...)
 	return &cluster{client: client, host: "https://x"}, client
 }
 

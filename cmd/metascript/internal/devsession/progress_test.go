@@ -20,7 +20,7 @@ import (
 type step func(p *progress, of observe.About)
 
 func written(p *progress, of observe.About) {
-	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}}
+	o := object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}})
 	p.Wrote(of, observe.Write{Op: plan.Op{Verb: plan.Create, Object: o}, Stored: o})
 }
 
@@ -73,7 +73,7 @@ func TestProgress(t *testing.T) {
 // oneParent returns the progress of a controller that has loaded with one selected parent.
 func oneParent(dryRun bool) (*progress, observe.About) {
 	site := func(name string) *object.Object {
-		return &object.Object{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"namespace": "default", "name": name}}}
+		return object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"namespace": "default", "name": name}})
 	}
 	web := observe.About{Controller: "c", Parent: object.RefOf(site("web"))}
 	p := newProgress(report.New(new(strings.Builder), dryRun), func(r object.Ref) bool { return r.Name == "web" }, dryRun)
@@ -86,9 +86,9 @@ func seq(objects ...*object.Object) iter.Seq[*object.Object] { return slices.Val
 
 // controllerNamed returns a controller with a condition Ready; nil means none.
 func controllerNamed(name string, ready map[string]any) *object.Object {
-	o := &object.Object{Object: map[string]any{"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": map[string]any{"name": name}}}
+	o := object.New(map[string]any{"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": map[string]any{"name": name}})
 	if ready != nil {
-		o.Object["status"] = map[string]any{"conditions": []any{ready}}
+		o.Map()["status"] = map[string]any{"conditions": []any{ready}}
 	}
 	return o
 }

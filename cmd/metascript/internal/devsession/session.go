@@ -155,7 +155,7 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	for _, doc := range manifest.Controllers(docs) {
 		name := object.Describe(doc.Object)
 		objects, names = append(objects, doc.Object), append(names, name)
-		if account, _, _ := unstructured.NestedStringMap(doc.Object.Object, "spec", "serviceAccount"); account != nil {
+		if account, _, _ := unstructured.NestedStringMap(doc.Object.Map(), "spec", "serviceAccount"); account != nil {
 			s.report.PrintNew(name+" account", fmt.Sprintf("%s acts with your permissions here, not with those of service account %s/%s", s.report.Style.Strong(name), account["namespace"], account["name"]))
 		}
 	}

@@ -150,9 +150,11 @@ func setDefaults(in *schemas.Set, docs []manifest.Document) error {
 		if err != nil || !kind.Custom {
 			continue // a kind that is not known has no defaults
 		}
-		if doc.Object.Object, err = kind.Default(doc.Object.Object); err != nil {
+		content, err := kind.Default(doc.Object.Map())
+		if err != nil {
 			return fmt.Errorf("%s: %s: %w", doc.File, object.Describe(doc.Object), err)
 		}
+		*doc.Object = *object.New(content)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (c *Call) validate(o *object.Object) ([]schemas.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kind.Validate(o.Object), nil
+	return kind.Validate(o.Map()), nil
 }
 
 // observed reports whether a child in an answer is one of the observed children, which may have no namespace.
@@ -162,7 +162,7 @@ func (c *Call) statusProblems(redactor *redact.Redactor, answer *hook.Response) 
 		return nil, nil
 	}
 	parent := object.Copy(c.Parent.Object)
-	parent.Object["status"] = answer.Status
+	parent.Map()["status"] = answer.Status
 	problems, err := c.validate(parent)
 	var all []*place.Error
 	for _, p := range problems {

@@ -53,7 +53,7 @@ func CRDs(docs []Document) ([]*apiextensionsv1.CustomResourceDefinition, error) 
 			continue
 		}
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object.Object, crd); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object.Map(), crd); err != nil {
 			return nil, doc.badCRD(err)
 		}
 		found = append(found, crd)
@@ -64,7 +64,7 @@ func CRDs(docs []Document) ([]*apiextensionsv1.CustomResourceDefinition, error) 
 // badCRD returns the error of a CustomResourceDefinition that has values of wrong types. The errors of the schema say where.
 func (d Document) badCRD(err error) error {
 	if kind, unknown := schemas.Kubernetes().Kind(d.GroupVersionKind()); unknown == nil {
-		for _, p := range kind.Validate(d.Object.Object) {
+		for _, p := range kind.Validate(d.Object.Map()) {
 			if p.Cause == schemas.WrongType {
 				return d.Problem(p)
 			}
@@ -138,8 +138,8 @@ func NoControllers(paths []string, docs []Document) error {
 // works offline need not start any.
 func NeedWorkers(docs []Document) bool {
 	return slices.ContainsFunc(Controllers(docs), func(doc Document) bool {
-		isolation, _, _ := unstructured.NestedString(doc.Object.Object, "spec", "isolation")
-		return isolation == string(v1alpha1.IsolationProcess) || hasTypeScript(doc.Object.Object["spec"])
+		isolation, _, _ := unstructured.NestedString(doc.Object.Map(), "spec", "isolation")
+		return isolation == string(v1alpha1.IsolationProcess) || hasTypeScript(doc.Object.Map()["spec"])
 	})
 }
 

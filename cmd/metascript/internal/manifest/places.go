@@ -33,7 +33,7 @@ func (d Document) Problem(p schemas.Problem) *place.Error {
 	case schemas.WrongType:
 		e.Hint = d.Value.Hint(p.Path, strings.HasPrefix(p.Text, "want a string"))
 		isInline := func(s scriptField) bool { return p.Path == s.path+".inline" }
-		if slices.ContainsFunc(scriptFields(d.Object.Object), isInline) {
+		if slices.ContainsFunc(scriptFields(d.Object.Map()), isInline) {
 			e.Hint = "a script of several lines needs |: write inline: | and begin the script in the next line"
 		}
 		if e.Hint != "" {
@@ -72,7 +72,7 @@ func (d Document) fieldOf(msg string) string {
 		}
 		return "spec"
 	}
-	fields, _ := valueOf(d.Object.Object, at).(map[string]any)
+	fields, _ := valueOf(d.Object.Map(), at).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if text, ok := fields[name].(string); ok && text != "" && strings.Contains(msg, strconv.Quote(text)) {
 			return at + "." + name

@@ -218,11 +218,11 @@ func Parse(file string, text []byte) ([]Document, error) {
 // Objects returns the object m, or its items if m is a List. It returns an error if an object has no kind or API version, or if an
 // object that is not in a List has no name. m is written as v in a file.
 func Objects(file string, v place.Value, m map[string]any) ([]Document, error) {
-	o := &object.Object{Object: m}
+	o := object.New(m)
 	if err := head(v, m); err != nil {
 		return nil, err
 	}
-	if !o.IsList() {
+	if _, isList := m["items"].([]any); !isList {
 		if metadata, _ := m["metadata"].(map[string]any); metadata["name"] == nil {
 			return nil, v.Errorf("metadata", "%s: metadata must be an object with a name", o.GetKind())
 		}
@@ -240,7 +240,7 @@ func Objects(file string, v place.Value, m map[string]any) ([]Document, error) {
 		if err := head(value, item); err != nil {
 			return nil, err
 		}
-		found = append(found, Document{&object.Object{Object: item}, file, value})
+		found = append(found, Document{object.New(item), file, value})
 	}
 	return found, nil
 }

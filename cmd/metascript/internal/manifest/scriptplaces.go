@@ -62,7 +62,7 @@ var entryName = regexp.MustCompile(`^sync\.(star|js|ts|jsonnet)$`)
 // texts returns where the text may be that an error of a controller's script calls name. msg is the text of the error: a hook that it
 // names comes first.
 func (s Sources) texts(of Document, name, msg string) []scriptText {
-	fields := scriptFields(of.Object.Object)
+	fields := scriptFields(of.Object.Map())
 	names := func(f scriptField) int {
 		if f.function != "" && (strings.Contains(msg, strings.TrimPrefix(f.path, "spec.")+": ") || strings.Contains(msg, "in "+f.function+": ")) {
 			return 0

@@ -19,7 +19,7 @@ import (
 func ScriptFolders(folders []string, docs []Document) []string {
 	all := slices.Clone(folders)
 	for _, doc := range Controllers(docs) {
-		if dir := filepath.Dir(doc.File); doc.File != "-" && namesFile(doc.Object.Object["spec"]) && !slices.Contains(all, dir) {
+		if dir := filepath.Dir(doc.File); doc.File != "-" && namesFile(doc.Object.Map()["spec"]) && !slices.Contains(all, dir) {
 			all = append(all, dir)
 		}
 	}

@@ -62,23 +62,23 @@ func (k *kind) begin(o *object.Object) {
 		return
 	}
 	if k.HasStatus {
-		o.Object["status"] = of.zeroStatus()
+		o.Map()["status"] = of.zeroStatus()
 	}
 	if phase := phases[k.Kind]; phase != "" && k.Group == "" {
-		_ = unstructured.SetNestedField(o.Object, phase, "status", "phase")
+		_ = unstructured.SetNestedField(o.Map(), phase, "status", "phase")
 	}
 	if k.Kind == "Service" && k.Group == "" {
 		assignIP(o)
 	}
 	if k.gvk() == namespaceKind {
-		_ = unstructured.SetNestedField(o.Object, o.GetName(), "metadata", "labels", "kubernetes.io/metadata.name")
-		_ = unstructured.SetNestedStringSlice(o.Object, []string{"kubernetes"}, "spec", "finalizers")
+		_ = unstructured.SetNestedField(o.Map(), o.GetName(), "metadata", "labels", "kubernetes.io/metadata.name")
+		_ = unstructured.SetNestedStringSlice(o.Map(), []string{"kubernetes"}, "spec", "finalizers")
 	}
 }
 
 // assignIP sets the IP address of a Service, which follows from its UID.
 func assignIP(service *object.Object) {
-	spec, _ := service.Object["spec"].(map[string]any)
+	spec, _ := service.Map()["spec"].(map[string]any)
 	if spec == nil || spec["type"] == "ExternalName" {
 		return
 	}
@@ -104,7 +104,7 @@ func (c *catalog) define(k *kind, before, o *object.Object, dryRun bool) error {
 		}
 		return nil
 	}
-	names, _, _ := unstructured.NestedMap(o.Object, "spec", "names")
+	names, _, _ := unstructured.NestedMap(o.Map(), "spec", "names")
 	if names["singular"] == nil {
 		names["singular"] = strings.ToLower(fmt.Sprint(names["kind"]))
 	}
@@ -115,8 +115,8 @@ func (c *catalog) define(k *kind, before, o *object.Object, dryRun bool) error {
 	condition := func(name, reason, message string) map[string]any {
 		return map[string]any{"type": name, "status": "True", "reason": reason, "message": message, "lastTransitionTime": at}
 	}
-	o.Object["spec"].(map[string]any)["names"] = names
-	o.Object["status"] = map[string]any{
+	o.Map()["spec"].(map[string]any)["names"] = names
+	o.Map()["status"] = map[string]any{
 		"acceptedNames": names, "storedVersions": []any{storageVersion(o)},
 		"conditions": []any{
 			condition("NamesAccepted", "NoConflicts", "no conflicts found"),
@@ -131,7 +131,7 @@ func (c *catalog) define(k *kind, before, o *object.Object, dryRun bool) error {
 
 // storageVersion returns the version of a CustomResourceDefinition in which an API server stores objects.
 func storageVersion(crd *object.Object) string {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	versions, _, _ := unstructured.NestedSlice(crd.Map(), "spec", "versions")
 	for _, v := range versions {
 		if m, _ := v.(map[string]any); m["storage"] == true {
 			return fmt.Sprint(m["name"])
@@ -158,7 +158,7 @@ func isReview(k *kind) bool { return k.Group == "authorization.k8s.io" }
 
 // permitted returns the answer to a review: everything is permitted.
 func permitted(review *object.Object) *object.Object {
-	review.Object["status"] = map[string]any{"allowed": true}
+	review.Map()["status"] = map[string]any{"allowed": true}
 	return review
 }
 

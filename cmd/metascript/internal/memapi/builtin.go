@@ -88,7 +88,7 @@ type typed struct {
 
 // normalize implements strategy.
 func (t typed) normalize(o *object.Object) ([]string, error) {
-	text, err := json.Marshal(o.Object)
+	text, err := json.Marshal(o.Map())
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func (t typed) normalize(o *object.Object) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	metadata := o.Object["metadata"]
-	o.Object = content
-	o.Object["metadata"] = metadata
+	metadata := o.Map()["metadata"]
+	content["metadata"] = metadata
+	*o = *object.New(content)
 	o.SetGroupVersionKind(t.kind)
 	setDefaults(o)
 	return unknown, nil
@@ -118,12 +118,12 @@ func (t typed) validate(o, before *object.Object, errs field.ErrorList) field.Er
 	if t.kind == crdKind {
 		return definitionErrors(o)
 	}
-	errs = append(errs, rules.Validate(o.Object)...)
+	errs = append(errs, rules.Validate(o.Map())...)
 	if before != nil {
-		return append(errs, rules.ValidateUpdate(o.Object, before.Object)...)
+		return append(errs, rules.ValidateUpdate(o.Map(), before.Map())...)
 	}
 	if k, err := schemas.Kubernetes().Kind(t.kind); err == nil {
-		for _, err := range fromSchema(schemas.OfNew(k.Validate(withoutEmpty(o.Object).(map[string]any)))) {
+		for _, err := range fromSchema(schemas.OfNew(k.Validate(withoutEmpty(o.Map()).(map[string]any)))) {
 			if !slices.ContainsFunc(errs, func(other *field.Error) bool { return other.Field == err.Field }) {
 				errs = append(errs, err)
 			}
@@ -135,7 +135,7 @@ func (t typed) validate(o, before *object.Object, errs field.ErrorList) field.Er
 // definitionErrors returns what is wrong with a CustomResourceDefinition.
 func definitionErrors(o *object.Object) field.ErrorList {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, crd); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), crd); err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("spec"), "", err.Error())}
 	}
 	return validation.Definition(crd)

@@ -145,7 +145,7 @@ func (r *request) outline(answer any) any {
 }
 
 func outlineOf(o *object.Object) *object.Object {
-	return &object.Object{Object: map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": o.Object["metadata"]}}
+	return object.New(map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": o.Map()["metadata"]})
 }
 
 // A list is a list of objects.

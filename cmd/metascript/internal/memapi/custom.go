@@ -28,7 +28,7 @@ import (
 // customKinds returns the kinds that a CustomResourceDefinition defines, one for each version that is served.
 func customKinds(o *object.Object) ([]*kind, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, crd); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), crd); err != nil {
 		return nil, err
 	}
 	var found []*kind
@@ -82,32 +82,32 @@ func newSchemaRules(v *apiextensionsv1.CustomResourceValidation) (*schemaRules, 
 
 // normalize implements strategy.
 func (r *schemaRules) normalize(o *object.Object) ([]string, error) {
-	unknown := pruning.PruneWithOptions(o.Object, r.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	defaulting.PruneNonNullableNullsWithoutDefaults(o.Object, r.schema)
-	if err := objectmeta.Coerce(nil, o.Object, r.schema, false, false); err != nil {
+	unknown := pruning.PruneWithOptions(o.Map(), r.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	defaulting.PruneNonNullableNullsWithoutDefaults(o.Map(), r.schema)
+	if err := objectmeta.Coerce(nil, o.Map(), r.schema, false, false); err != nil {
 		return nil, err
 	}
-	defaulting.Default(o.Object, r.schema)
+	defaulting.Default(o.Map(), r.schema)
 	return unknown, nil
 }
 
 // validate implements rules, like the strategy of custom resources in the API server.
 func (r *schemaRules) validate(o, before *object.Object, errs field.ErrorList) field.ErrorList {
 	if before == nil {
-		errs = append(errs, validation.ValidateCustomResource(nil, o.Object, r.values())...)
+		errs = append(errs, validation.ValidateCustomResource(nil, o.Map(), r.values())...)
 	} else {
-		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o.Object, before.Object, r.values())...)
+		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o.Map(), before.Map(), r.values())...)
 	}
-	errs = append(errs, objectmeta.Validate(context.Background(), nil, o.Object, r.schema, false)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.schema, o.Object)...)
+	errs = append(errs, objectmeta.Validate(context.Background(), nil, o.Map(), r.schema, false)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.schema, o.Map())...)
 	if isBlocking(errs) {
 		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
 	}
 	var old any
 	if before != nil {
-		old = before.Object
+		old = before.Map()
 	}
-	broken, _ := r.cel().Validate(context.Background(), nil, r.schema, o.Object, old, celconfig.RuntimeCELCostBudget)
+	broken, _ := r.cel().Validate(context.Background(), nil, r.schema, o.Map(), old, celconfig.RuntimeCELCostBudget)
 	return append(errs, broken...)
 }
 

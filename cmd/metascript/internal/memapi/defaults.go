@@ -13,8 +13,8 @@ import (
 // often.
 func setDefaults(o *object.Object) {
 	if set, ok := ruleFor(defaultsOf, o); ok {
-		spec, _ := o.Object["spec"].(map[string]any)
-		set(o.Object, spec)
+		spec, _ := o.Map()["spec"].(map[string]any)
+		set(o.Map(), spec)
 	}
 }
 

@@ -74,10 +74,9 @@ func (s *Server) deleteAll(r *request) (int, any, error) {
 func (r *request) deleteOptions() (metav1.DeleteOptions, error) {
 	var options metav1.DeleteOptions
 	if len(r.body) > 0 {
-		var content map[string]any
-		err := decode(r.body, &content)
+		content, err := decode(r.body)
 		if err == nil {
-			err = runtime.DefaultUnstructuredConverter.FromUnstructured(content, &options)
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(content.Map(), &options)
 		}
 		if err != nil {
 			return options, apierrors.NewBadRequest("decode DeleteOptions: " + err.Error())
@@ -122,7 +121,7 @@ func (s *Server) delete(k *kind, o *object.Object, options metav1.DeleteOptions)
 		now, grace := metav1.NewTime(time.Now()), int64(0)
 		marked.SetDeletionTimestamp(&now)
 		if k.Kind == "Namespace" {
-			_ = unstructured.SetNestedField(marked.Object, "Terminating", "status", "phase")
+			_ = unstructured.SetNestedField(marked.Map(), "Terminating", "status", "phase")
 		} else {
 			marked.SetDeletionGracePeriodSeconds(&grace)
 			if o.GetGeneration() > 0 {
@@ -161,6 +160,6 @@ func held(o *object.Object) bool {
 	if len(o.GetFinalizers()) > 0 {
 		return true
 	}
-	inSpec, _, _ := unstructured.NestedSlice(o.Object, "spec", "finalizers")
+	inSpec, _, _ := unstructured.NestedSlice(o.Map(), "spec", "finalizers")
 	return o.GroupVersionKind() == namespaceKind && len(inSpec) > 0
 }

@@ -3,6 +3,7 @@ package memapi
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -13,7 +14,7 @@ import (
 
 // empty returns an object of the kind without content.
 func (k *kind) empty() *object.Object {
-	o := &object.Object{Object: map[string]any{}}
+	o := object.New(map[string]any{})
 	o.SetGroupVersionKind(k.gvk())
 	return o
 }
@@ -24,12 +25,12 @@ func (k *kind) recordUpdate(before, o *object.Object, manager, subresource strin
 	if err != nil {
 		return nil, err
 	}
-	changed, err := fields.Update(before, o, manager)
+	changed, err := fields.Update(before.Unstructured(), o.Unstructured(), manager)
 	if err != nil {
 		o.SetManagedFields(before.GetManagedFields())
 		return o, nil // as the API server does: the fields of an object that has no schema are not known
 	}
-	return changed.(*object.Object), nil
+	return object.Of(changed.(*unstructured.Unstructured)), nil
 }
 
 // recordApply returns the result of applying config to before, with the managed fields.
@@ -38,11 +39,11 @@ func (k *kind) recordApply(before, config *object.Object, manager string, force 
 	if err != nil {
 		return nil, err
 	}
-	applied, err := fields.Apply(before, config, manager, force)
+	applied, err := fields.Apply(before.Unstructured(), config.Unstructured(), manager, force)
 	if err != nil {
 		return nil, err
 	}
-	return applied.(*object.Object), nil
+	return object.Of(applied.(*unstructured.Unstructured)), nil
 }
 
 // fieldManager returns what computes the managed fields of objects of the kind.
@@ -60,16 +61,18 @@ func (k *kind) fieldManager(subresource string) (*managedfields.FieldManager, er
 
 // Default implements runtime.ObjectDefaulter.
 func (k *kind) Default(in runtime.Object) {
-	if o, ok := in.(*object.Object); ok {
+	if u, ok := in.(*unstructured.Unstructured); ok {
+		o := object.Of(u)
 		_, _ = k.strategy.normalize(o) // an object that cannot be decoded is refused later
+		u.Object = o.Map()
 	}
 }
 
 // New implements runtime.ObjectCreater.
 func (k *kind) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	o := &object.Object{Object: map[string]any{}}
-	o.SetGroupVersionKind(gvk)
-	return o, nil
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
 }
 
 // versions implements runtime.ObjectConvertor. The versions of a kind differ only in their names.
@@ -82,7 +85,7 @@ func (versions) Convert(_, _, _ any) error {
 
 // ConvertToVersion implements runtime.ObjectConvertor.
 func (versions) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
-	o, ok := in.(*object.Object)
+	o, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("convert %T: it is not unstructured", in)
 	}
@@ -93,7 +96,7 @@ func (versions) ConvertToVersion(in runtime.Object, target runtime.GroupVersione
 	if gvk == o.GroupVersionKind() {
 		return o, nil
 	}
-	converted := object.Copy(o)
+	converted := o.DeepCopy()
 	converted.SetGroupVersionKind(gvk)
 	return converted, nil
 }

@@ -26,7 +26,7 @@ func (s *Server) patch(r *request) (int, any, error) {
 
 // patched returns o with the patch of a request.
 func (r *request) patched(o *object.Object) (*object.Object, error) {
-	text, err := json.Marshal(o.Object)
+	text, err := json.Marshal(o.Map())
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (r *request) patched(o *object.Object) (*object.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	patched := &object.Object{}
-	if err := decode(text, &patched.Object); err != nil {
+	patched, err := decode(text)
+	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return patched, nil
@@ -73,8 +73,8 @@ func (s *Server) apply(r *request) (int, any, error) {
 		required := field.ErrorList{field.Required(field.NewPath("fieldManager"), "is required for apply patch")}
 		return 0, nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "", required)
 	}
-	config := &object.Object{}
-	if err := decode(r.body, &config.Object); err != nil {
+	config, err := decode(r.body)
+	if err != nil {
 		return 0, nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
 	}
 	before := r.kind.inVersion(s.objects[r.resource()][r.Key])

@@ -149,12 +149,12 @@ func (w *watch) notify(c Change) {
 
 // bookmark sends that all objects of a version were sent.
 func (w *watch) bookmark(version int64) {
-	w.send("BOOKMARK", &object.Object{Object: map[string]any{
+	w.send("BOOKMARK", object.New(map[string]any{
 		"apiVersion": w.of.kind.GroupVersion().String(), "kind": w.of.kind.Kind,
 		"metadata": map[string]any{
 			"resourceVersion": strconv.FormatInt(version, 10), "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
 		},
-	}})
+	}))
 }
 
 func (w *watch) send(kind string, o *object.Object) {

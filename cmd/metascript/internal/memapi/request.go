@@ -178,8 +178,8 @@ func (r *request) manager() string {
 
 // object decodes the body of a create or an update, and checks that it is the object that the path names.
 func (r *request) object() (*object.Object, error) {
-	o := &object.Object{}
-	if err := decode(r.body, &o.Object); err != nil {
+	o, err := decode(r.body)
+	if err != nil {
 		return nil, apierrors.NewBadRequest("the object provided is unrecognized (must be of type " + r.kind.Kind + "): " + err.Error())
 	}
 	if o.GetKind() == "" && o.GetAPIVersion() == "" {
@@ -213,18 +213,19 @@ func (r *request) place(o *object.Object) error {
 }
 
 // decode decodes JSON or YAML. Integers become int64.
-func decode(text []byte, into *map[string]any) error {
+func decode(text []byte) (*object.Object, error) {
 	asJSON, err := yaml.YAMLToJSON(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := utiljson.Unmarshal(asJSON, into); err != nil {
-		return err
+	var content map[string]any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+		return nil, err
 	}
-	if *into == nil {
-		return errors.New("it is empty")
+	if content == nil {
+		return nil, errors.New("it is empty")
 	}
-	return nil
+	return object.New(content), nil
 }
 
 // selects returns the function that reports whether an object is in a list or a watch.
@@ -252,7 +253,7 @@ func (f objectFields) Has(path string) bool { return f.Get(path) != "" }
 
 // Get implements fields.Fields.
 func (f objectFields) Get(path string) string {
-	value := any(f.Object.Object)
+	value := any(f.Object.Map())
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := value.(map[string]any)
 		value = m[name]

@@ -78,7 +78,7 @@ func New(namespaces ...string) *Server {
 	}
 	s.calls.serve = s.serve
 	for _, name := range namespaces {
-		o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+		o := object.New(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}})
 		if _, err := s.create(&request{kind: s.catalog.byResource(namespaceResource)}, o); err != nil {
 			panic(err) // the name is not valid
 		}

@@ -88,14 +88,14 @@ func (s *Server) complete(k *kind, o *object.Object) {
 		o.SetGeneration(1)
 	}
 	if k.HasStatus {
-		delete(o.Object, "status")
+		delete(o.Map(), "status")
 	}
 	k.begin(o)
 }
 
 // unset removes fields of the metadata.
 func unset(o *object.Object, names ...string) {
-	metadata, _ := o.Object["metadata"].(map[string]any)
+	metadata, _ := o.Map()["metadata"].(map[string]any)
 	for _, name := range names {
 		delete(metadata, name)
 	}
@@ -149,11 +149,11 @@ func (r *request) normalize(o *object.Object) error {
 
 // normalizeMetadata removes what is empty in the metadata.
 func normalizeMetadata(o *object.Object) error {
-	metadata, _, err := objectmeta.GetObjectMeta(o.Object, false)
+	metadata, _, err := objectmeta.GetObjectMeta(o.Map(), false)
 	if err != nil || metadata == nil {
 		return err
 	}
-	return objectmeta.SetObjectMeta(o.Object, metadata)
+	return objectmeta.SetObjectMeta(o.Map(), metadata)
 }
 
 // update replaces an object by the result of change, which is called with a copy of the object and may change it.
@@ -198,7 +198,7 @@ func (s *Server) replace(r *request, before, o *object.Object) (*object.Object, 
 	}
 	keepTimes(before, o)
 	switch {
-	case r.dryRun(), apiequality.Semantic.DeepEqual(before.Object, o.Object):
+	case r.dryRun(), apiequality.Semantic.DeepEqual(before.Map(), o.Map()):
 		return o, nil
 	case object.Deleting(o) && !held(o):
 		s.store(r.kind, o, nil)
@@ -259,15 +259,15 @@ func (r *request) restrict(before, o *object.Object) *object.Object {
 	switch r.subresource {
 	case "":
 		if r.kind.HasStatus {
-			setOrDelete(o.Object, "status", before.Object["status"])
+			setOrDelete(o.Map(), "status", before.Map()["status"])
 		}
 	case "finalize":
 		only := object.Copy(before)
-		setOrDelete(only.Object, "spec", o.Object["spec"])
+		setOrDelete(only.Map(), "spec", o.Map()["spec"])
 		o = only
 	default:
 		only := object.Copy(before)
-		setOrDelete(only.Object, "status", o.Object["status"])
+		setOrDelete(only.Map(), "status", o.Map()["status"])
 		only.SetManagedFields(o.GetManagedFields())
 		o = only
 	}
@@ -289,7 +289,7 @@ func setOrDelete(m map[string]any, key string, value any) {
 // content returns the part of o whose changes count as a generation.
 func (r *request) content(o *object.Object) map[string]any {
 	content := map[string]any{}
-	for key, value := range o.Object {
+	for key, value := range o.Map() {
 		if key != "metadata" && !(key == "status" && r.kind.HasStatus) {
 			content[key] = value
 		}
@@ -309,7 +309,7 @@ func keepTimes(before, o *object.Object) {
 	}
 	with := object.Copy(o)
 	with.SetManagedFields(old)
-	if apiequality.Semantic.DeepEqual(before.Object, with.Object) {
+	if apiequality.Semantic.DeepEqual(before.Map(), with.Map()) {
 		o.SetManagedFields(old)
 	}
 }

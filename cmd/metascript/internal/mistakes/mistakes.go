@@ -45,7 +45,7 @@ func podsOf(o *object.Object) *pods {
 	if !known {
 		return nil
 	}
-	template := o.Object
+	template := o.Map()
 	spec := "spec"
 	if path != "" {
 		for name := range strings.SplitSeq(path, ".") {
@@ -113,9 +113,9 @@ func (a Answer) lacks(of *object.Object, kind string, to map[string]any) bool {
 		if o.GetAPIVersion() != "v1" || o.GetKind() != kind || o.GetName() != text(to, "name") || o.GetNamespace() != of.GetNamespace() || a.Partial(o) {
 			continue
 		}
-		data := maps.Clone(below(o.Object, "data"))
+		data := maps.Clone(below(o.Map(), "data"))
 		for _, field := range []string{"stringData", "binaryData"} {
-			for name := range below(o.Object, field) {
+			for name := range below(o.Map(), field) {
 				if data == nil {
 					data = map[string]any{}
 				}
@@ -130,7 +130,7 @@ func (a Answer) lacks(of *object.Object, kind string, to map[string]any) bool {
 
 // service returns the problems of a Service.
 func (a Answer) service(o *object.Object) []schemas.Problem {
-	spec := below(o.Object, "spec")
+	spec := below(o.Map(), "spec")
 	selector := below(spec, "selector")
 	if len(selector) == 0 || a.Partial(o) {
 		return nil

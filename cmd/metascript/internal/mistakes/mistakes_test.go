@@ -17,11 +17,11 @@ func read(t *testing.T, text string) *object.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &object.Object{}
-	if err := utiljson.Unmarshal(asJSON, &o.Object); err != nil {
+	var content map[string]any
+	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return object.New(content)
 }
 
 func TestOf(t *testing.T) {

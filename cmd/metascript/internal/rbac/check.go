@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
 	"metascript/controller/rights"
 	"metascript/controller/spec"
 )
@@ -238,9 +239,9 @@ func (k *Checker) otherUsers(ctx context.Context, a Account, checked []*Controll
 			continue
 		}
 		for i := range list.Items {
-			o := &list.Items[i]
+			o := object.Of(&list.Items[i])
 			id := spec.IDOf(o)
-			account, _, _ := unstructured.NestedStringMap(o.Object, "spec", "serviceAccount")
+			account, _, _ := unstructured.NestedStringMap(o.Map(), "spec", "serviceAccount")
 			if account["namespace"] != a.Namespace || account["name"] != a.Name || slices.ContainsFunc(checked, func(c *Controller) bool { return c.ID == id }) {
 				continue
 			}

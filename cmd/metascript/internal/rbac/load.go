@@ -188,7 +188,7 @@ func ConfigMaps(ctx context.Context, files scripts.ConfigMaps, config *rest.Conf
 		if err != nil {
 			return nil, fmt.Errorf("it is not among the files, and cannot be read in the cluster: %w", err)
 		}
-		return build.ConfigMapContent(o), nil
+		return build.ConfigMapContent(object.Of(o)), nil
 	}, nil
 }
 

@@ -64,7 +64,7 @@ func Problem(o *object.Object) string {
 
 // statusOf returns the status of a controller.
 func statusOf(o *object.Object) (status v1alpha1.ControllerStatus, err error) {
-	m, _ := o.Object["status"].(map[string]any)
+	m, _ := o.Map()["status"].(map[string]any)
 	err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, &status)
 	return status, err
 }

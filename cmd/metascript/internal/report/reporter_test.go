@@ -30,11 +30,11 @@ func newReporter(dryRun bool) (*Reporter, func() string) {
 
 func objectOf(t *testing.T, text string) *object.Object {
 	t.Helper()
-	o := &object.Object{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return object.New(content)
 }
 
 func expect(t *testing.T, what, got, want string) {
@@ -142,7 +142,7 @@ func TestReportOfControllerThatDoesNotLoad(t *testing.T) {
 	reporter, printed := newReporter(false)
 	status := func(conditions string) string {
 		o := objectOf(t, someController)
-		o.Object["status"] = objectOf(t, "{kind: x, conditions: ["+conditions+"]}").Object
+		o.Map()["status"] = objectOf(t, "{kind: x, conditions: ["+conditions+"]}").Map()
 		reporter.Status(o)
 		return printed()
 	}

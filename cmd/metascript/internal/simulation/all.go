@@ -93,7 +93,7 @@ func (s *simulation) printObjects(out io.Writer) error {
 	for _, o := range all {
 		o = object.Copy(o)
 		o.SetManagedFields(nil)
-		text, err := yaml.Marshal(o.Object)
+		text, err := yaml.Marshal(o.Map())
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func (s *simulation) broken(e *Expectation, events []event) (texts []string, sto
 		if now == "" || now == before || e.about(o, events) {
 			continue
 		}
-		if active, _, _ := unstructured.NestedInt64(o.Object, "status", "activeGeneration"); active == 0 {
+		if active, _, _ := unstructured.NestedInt64(o.Map(), "status", "activeGeneration"); active == 0 {
 			stop = errors.New(now)
 		}
 		texts = append(texts, now)
@@ -104,7 +104,7 @@ func located(in manifest.Sources, doc manifest.Document, text string) string {
 // about reports whether conditions of a controller are expected, or one of the events about it.
 func (e *Expectation) about(controller *object.Object, events []event) bool {
 	conditions := func(want controlplane.Fields) bool {
-		o := &object.Object{Object: want}
+		o := object.New(want)
 		_, has, _ := unstructured.NestedFieldNoCopy(want, "status", "conditions")
 		return has && o.GetKind() == controller.GetKind() && o.GetName() == controller.GetName()
 	}
@@ -201,7 +201,7 @@ func errorText(err error) string {
 
 // compare returns how an object differs from the fields that are expected.
 func (s *simulation) compare(want map[string]any) []string {
-	o := &object.Object{Object: want}
+	o := object.New(want)
 	kind := o.GetKind()
 	if o.GetAPIVersion() != "" {
 		kind += "." + o.GetAPIVersion()
@@ -215,7 +215,7 @@ func (s *simulation) compare(want map[string]any) []string {
 		return []string{err.Error()}
 	}
 	var problems []string
-	for _, one := range partial.Differences(want, got.Object) {
+	for _, one := range partial.Differences(want, got.Map()) {
 		problems = append(problems, object.Describe(got)+": "+one)
 	}
 	return problems

@@ -172,7 +172,7 @@ func (s *simulation) printControl(c memapi.Change) {
 	switch {
 	case c.After == nil:
 		text = object.Describe(c.Before) + " is deleted"
-	case !reflect.DeepEqual(c.Before.Object["status"], c.After.Object["status"]):
+	case !reflect.DeepEqual(c.Before.Map()["status"], c.After.Map()["status"]):
 		text = object.Describe(c.After) + controlplane.Summary(c.After)
 	default:
 		return
@@ -317,7 +317,7 @@ func changedField(before, after *object.Object) string {
 
 // withoutMetadata returns the fields of an object without its metadata, except for labels and annotations.
 func withoutMetadata(o *object.Object) map[string]any {
-	m := maps.Clone(o.Object)
+	m := maps.Clone(o.Map())
 	m["metadata"] = map[string]any{"labels": m["metadata"].(map[string]any)["labels"], "annotations": m["metadata"].(map[string]any)["annotations"]}
 	return m
 }
@@ -339,7 +339,7 @@ func (s *simulation) endless(after time.Duration, changes int64) error {
 // onlyScripts returns an error if a controller has a webhook: there is nothing that it could call.
 func onlyScripts(controllers []manifest.Document) error {
 	for _, doc := range controllers {
-		spec, _ := doc.Object.Object["spec"].(map[string]any)
+		spec, _ := doc.Object.Map()["spec"].(map[string]any)
 		hooks, _ := spec["hooks"].(map[string]any)
 		for name, value := range hooks {
 			if hook, _ := value.(map[string]any); hook["webhook"] != nil {

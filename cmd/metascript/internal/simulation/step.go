@@ -174,12 +174,12 @@ func (s *simulation) apply(o *object.Object) error {
 		o.SetNamespace(defaultNamespace)
 	}
 	if namespaced && s.api.Get(schema.GroupResource{Resource: "namespaces"}, object.Key{Name: o.GetNamespace()}) == nil {
-		namespace := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": o.GetNamespace()}}}
+		namespace := object.New(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": o.GetNamespace()}})
 		if err := s.apply(namespace); err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(o.Object)
+	text, err := json.Marshal(o.Map())
 	if err != nil {
 		return err
 	}
@@ -202,10 +202,10 @@ func (s *simulation) define(crd *apiextensionsv1.CustomResourceDefinition) error
 	if err != nil {
 		return err
 	}
-	o := &object.Object{Object: content}
+	o := object.New(content)
 	o.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(manifest.KindCRD))
-	unstructured.RemoveNestedField(o.Object, "status")
-	unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(o.Map(), "status")
+	unstructured.RemoveNestedField(o.Map(), "metadata", "creationTimestamp")
 	return s.apply(o)
 }
 
@@ -243,7 +243,7 @@ func (s *simulation) edit(e *Edit) error {
 	if err != nil {
 		return err
 	}
-	script, _, _ := unstructured.NestedMap(o.Object, "spec", "script")
+	script, _, _ := unstructured.NestedMap(o.Map(), "spec", "script")
 	if name, _ := script["file"].(string); name != "" {
 		return s.files.edit(name, func(text string) (string, error) { return s.file.edited(e, object.Describe(o), text) })
 	}

@@ -77,9 +77,9 @@ func (c *Change) lines() []changes.Line {
 
 // statusOf returns an object with only the status of o.
 func statusOf(o *object.Object) *object.Object {
-	only := &object.Object{Object: map[string]any{}}
-	if status, exists := o.Object["status"]; exists {
-		only.Object["status"] = status
+	only := object.New(map[string]any{})
+	if status, exists := o.Map()["status"]; exists {
+		only.Map()["status"] = status
 	}
 	return only
 }

@@ -15,11 +15,11 @@ import (
 
 func objectOf(t *testing.T, text string) *object.Object {
 	t.Helper()
-	o := &object.Object{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return object.New(content)
 }
 
 // pageOf returns a ConfigMap with a text.
@@ -61,7 +61,7 @@ func TestChange(t *testing.T) {
 	op := func(verb plan.Verb, o *object.Object) plan.Op { return plan.Op{Verb: verb, Object: o, Why: "why"} }
 	withStatus := func(text, status string) *object.Object {
 		o := pageOf(t, text)
-		o.Object["status"] = status
+		o.Map()["status"] = status
 		return o
 	}
 	revision := objectOf(t, "{apiVersion: metacontroller.k8s.io/v1alpha1, kind: ControllerRevision, metadata: {name: r}}")
@@ -93,7 +93,7 @@ func TestLongChange(t *testing.T) {
 	for n := range maxLines {
 		lines[fmt.Sprintf("line-%03d", n)] = "x"
 	}
-	long.Object["data"] = lines
+	long.Map()["data"] = lines
 	got := Styler{}.Change(Change{Op: plan.Op{Verb: plan.Create, Object: long}, After: long})
 	if !strings.HasSuffix(got, "\n    ... and 1 lines more") || strings.Count(got, "\n") != maxLines+1 {
 		t.Errorf("the text has %d lines and ends with %q", strings.Count(got, "\n"), got[len(got)-60:])

@@ -1,0 +1,191 @@
+package informer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"metascript/controller/object"
+	"metascript/engine/packed"
+)
+
+// A decoder makes packed objects of the JSON text of objects, lists and watch events. It leaves out managedFields, and with
+// metadataOnly all fields but apiVersion, kind and metadata. It is not safe for concurrent use.
+type decoder struct {
+	parser packed.Parser
+	owned  *owned
+	fields []byte // the text of the managedFields of the object that is being parsed; nil if it has none
+}
+
+// newDecoder returns a decoder for a cache. owned gets the managedFields of each object.
+func newDecoder(metadataOnly bool, owned *owned) *decoder {
+	d := &decoder{owned: owned}
+	d.parser.Drop = func(outer, key string) bool {
+		if outer == "metadata" {
+			return key == "managedFields"
+		}
+		return metadataOnly && outer == "" && key != "apiVersion" && key != "kind" && key != "metadata"
+	}
+	d.parser.Dropped = func(outer, _ string, text []byte) {
+		if outer == "metadata" {
+			d.fields = text
+		}
+	}
+	return d
+}
+
+// object decodes an object.
+func (d *decoder) object(text []byte) (*object.Object, error) {
+	d.fields = nil
+	content, err := d.parser.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	o := object.OfPacked(content)
+	if d.fields != nil {
+		d.owned.update(o.GetUID(), d.fields)
+	}
+	return o, nil
+}
+
+// eventStart is the text before the object of a watch event, as API servers write it, without the type.
+const eventStart = `{"type":"`
+
+// event decodes a watch event.
+func (d *decoder) event(text []byte) (watch.EventType, runtime.Object, error) {
+	if rest, ok := bytes.CutPrefix(text, []byte(eventStart)); ok {
+		kind, rest, _ := bytes.Cut(rest, []byte(`","object":`))
+		if rest, ok := bytes.CutSuffix(rest, []byte("}")); ok && plainEvent(kind) {
+			if o, err := d.object(rest); err == nil && o.GetKind() != "" {
+				return watch.EventType(kind), o, nil
+			}
+		}
+	}
+	return d.anyEvent(text)
+}
+
+// plainEvent reports whether an event of this type has an object of the cache.
+func plainEvent(kind []byte) bool {
+	switch watch.EventType(kind) {
+	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
+		return true
+	}
+	return false
+}
+
+// anyEvent decodes a watch event of any type and form.
+func (d *decoder) anyEvent(text []byte) (watch.EventType, runtime.Object, error) {
+	var event struct {
+		Type   watch.EventType `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if err := json.Unmarshal(text, &event); err != nil {
+		return "", nil, fmt.Errorf("decode a watch event: %w", err)
+	}
+	if event.Type == watch.Error {
+		status := &metav1.Status{}
+		if err := json.Unmarshal(event.Object, status); err != nil {
+			return "", nil, fmt.Errorf("decode the error of a watch: %w", err)
+		}
+		return event.Type, status, nil
+	}
+	if !plainEvent([]byte(event.Type)) {
+		return "", nil, fmt.Errorf("decode a watch event: its type is %q", event.Type)
+	}
+	o, err := d.object(event.Object)
+	if err == nil && o.GetKind() == "" {
+		err = errors.New("the object has no kind")
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("decode a watch event: %w", err)
+	}
+	return event.Type, o, nil
+}
+
+// eventReader decodes the body of a watch. It implements watch.Decoder.
+type eventReader struct {
+	body    io.Closer
+	values  *packed.Stream
+	decoder *decoder
+}
+
+// Decode implements watch.Decoder.
+func (e *eventReader) Decode() (watch.EventType, runtime.Object, error) {
+	text, err := e.values.Next()
+	if err != nil {
+		return "", nil, err
+	}
+	return e.decoder.event(text)
+}
+
+// Close implements watch.Decoder.
+func (e *eventReader) Close() { _ = e.body.Close() }
+
+// A list is a list of packed objects.
+type list struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []*object.Object
+}
+
+// DeepCopyObject implements runtime.Object. The objects cannot be changed, so that they are shared.
+func (l *list) DeepCopyObject() runtime.Object {
+	copied := *l
+	copied.Items = append([]*object.Object(nil), l.Items...)
+	return &copied
+}
+
+// list decodes the body of a list request, one object after the other, so that the whole text is never in memory.
+func (d *decoder) list(body io.Reader) (*list, error) {
+	found := &list{}
+	err := packed.NewStream(body).Object(func(key string, value *packed.Stream) error {
+		if key == "items" {
+			return value.Array(func(item []byte) error {
+				o, err := d.object(item)
+				if err == nil {
+					found.Items = append(found.Items, o)
+				}
+				return err
+			})
+		}
+		text, err := value.Next()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "apiVersion":
+			return json.Unmarshal(text, &found.APIVersion)
+		case "kind":
+			return json.Unmarshal(text, &found.Kind)
+		case "metadata":
+			return json.Unmarshal(text, &found.ListMeta)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decode a list: %w", err)
+	}
+	return found, found.complete()
+}
+
+// complete sets the API version and the kind of objects that have none: in lists of the kinds of Kubernetes they are only in the list.
+func (l *list) complete() error {
+	for i, o := range l.Items {
+		if o.GetKind() != "" && o.GetAPIVersion() != "" {
+			continue
+		}
+		kind := bytes.TrimSuffix([]byte(l.Kind), []byte("List"))
+		with, err := o.Packed().With(map[string]string{"apiVersion": l.APIVersion, "kind": string(kind)})
+		if err != nil {
+			return err
+		}
+		l.Items[i] = object.OfPacked(with)
+	}
+	return nil
+}
