@@ -52,7 +52,7 @@ func TestCaches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.controller["apiVersion"] = "metacontroller.k8s.io/v1alpha1"
-			if diff := cmp.Diff(c.want, Caches(&object.Object{Object: c.controller}, c.hooks, schemas.Kubernetes())); diff != "" {
+			if diff := cmp.Diff(c.want, Caches(object.New(c.controller), c.hooks, schemas.Kubernetes())); diff != "" {
 				t.Errorf("caches (-want +got):\n%s", diff)
 			}
 		})
