@@ -121,7 +121,9 @@ func (d dict[M]) data() engine.Map { return d.m }
 func sortedKeys(m engine.Map) []string {
 	switch m := m.(type) {
 	case engine.GoMap:
-		return slices.Sorted(maps.Keys(m))
+		keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+		slices.Sort(keys)
+		return keys
 	case packed.Map:
 		return m.Keys()
 	}
