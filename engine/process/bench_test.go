@@ -77,22 +77,25 @@ function sync({parent, children}) {
 
 // A large but ordinary request passes within the default limits, more than once, whether its objects are known or not.
 func TestOrdinaryRequest(t *testing.T) {
-	arg := request(1000)
 	for language, text := range statusScripts {
-		t.Run(language, func(t *testing.T) {
-			pool, e := newPool(t, Options{Workers: 1})
-			p := compile(t, e, language, text)
-			for i, env := range []engine.Env{{Identify: identify}, {Identify: identify}, {}, {}, {Identify: identify}} {
-				env.Limits.Timeout = time.Minute
-				answer, err := p.Call(t.Context(), "sync", arg, env)
-				if err != nil || answer["ready"] != int64(1000) {
-					t.Fatalf("call %d: %v, %v", i, answer["ready"], err)
-				}
-			}
-			for w := range pool.all {
-				t.Logf("mapped %d MiB, objects cost %d MiB", w.mapped>>20, w.sent.cost>>20)
-			}
-		})
+		t.Run(language, func(t *testing.T) { testOrdinaryRequest(t, language, text, request(1000)) })
+		t.Run(language+" packed", func(t *testing.T) { testOrdinaryRequest(t, language, text, packedRequest(1000)) })
+	}
+}
+
+func testOrdinaryRequest(t *testing.T, language, text string, arg map[string]any) {
+	t.Helper()
+	pool, e := newPool(t, Options{Workers: 1})
+	p := compile(t, e, language, text)
+	for i, env := range []engine.Env{{Identify: identify}, {Identify: identify}, {}, {}, {Identify: identify}} {
+		env.Limits.Timeout = time.Minute
+		answer, err := p.Call(t.Context(), "sync", arg, env)
+		if err != nil || answer["ready"] != int64(1000) {
+			t.Fatalf("call %d: %v, %v", i, answer["ready"], err)
+		}
+	}
+	for w := range pool.all {
+		t.Logf("mapped %d MiB, objects cost %d MiB", w.mapped>>20, w.sent.cost>>20)
 	}
 }
 
