@@ -265,6 +265,9 @@ func (f *fast) eval(n ast.Node, s *bindingScope) (v value, ok bool) {
 		return nil, false
 	}
 	f.charge(1)
+	if loc := n.Loc(); inScript(loc) {
+		f.at = loc
+	}
 	f.nested++
 	v, ok = f.evalNode(n, s)
 	f.nested--
@@ -314,7 +317,23 @@ func (f *fast) evalNode(n ast.Node, s *bindingScope) (value, bool) {
 		self := s.env.selfBinding.self
 		return objectFrom(self), self != nil
 	}
+	if w := wordsOfAny(n); w.typ == layout.made {
+		return f.element((*madeElement)(w.data))
+	}
 	return nil, false
+}
+
+// element returns the value of an element that std.makeArray has made.
+func (f *fast) element(n *madeElement) (value, bool) {
+	c := closureOf(n.function.ec)
+	if c == nil {
+		return nil, false
+	}
+	in, ok := f.bind(c, []lazy{{content: newNumber(float64(n.index))}}, namedArguments{})
+	if !ok {
+		return nil, false
+	}
+	return f.evalCall(c.function.Body, in)
 }
 
 // literal returns the value of a string, which is the same in all of a call.
@@ -563,6 +582,9 @@ func (f *fast) fieldValue(found field, of *simpleLayers, self selfBinding) (valu
 		if u, ok := body.(*ast.Unary); ok && u.Op == opPart {
 			return (*part)(unsafe.Pointer(u)).make(f.guard), true
 		}
+		if f.givenUp[body] >= maxGivenUp {
+			return nil, false
+		}
 		s := &bindingScope{env: &environment{of.upValues, self}}
 		for _, l := range of.locals {
 			s = &bindingScope{env: s.env, up: s, id: l.name, lazy: lazy{body: l.node}}
@@ -570,7 +592,11 @@ func (f *fast) fieldValue(found field, of *simpleLayers, self selfBinding) (valu
 		for inner := s; inner.id != ""; inner = inner.up {
 			inner.in = s
 		}
-		return f.evalCall(body, s)
+		v, ok := f.evalCall(body, s)
+		if !ok {
+			f.giveUp(body)
+		}
+		return v, ok
 	}
 	return nil, false
 }
@@ -605,6 +631,7 @@ func (f *fast) collect(out []*thunk, n ast.Node, s *bindingScope) ([]*thunk, boo
 	}
 	elements, ok := arrayOf(v)
 	o := operation{guard: f.guard, i: f.i, what: "std.flatMapArray"}
-	o.elements(float64(len(out)+len(elements)), 8)
+	o.size(float64(len(out)+len(elements)) * 8)
+	o.charge(int64(len(elements)) / 16)
 	return append(out, elements...), ok
 }

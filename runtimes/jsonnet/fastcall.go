@@ -140,7 +140,7 @@ func (f *fast) callBuiltin(ec evalCallable, positional []ast.CommaSeparatedExpr,
 		return f.format(args[0], args[1])
 	case strings.Contains(" trace native extVar ", " "+name+" "):
 		return nil, false
-	case !all && !strings.Contains(" length type objectHasEx objectFieldsEx ", " "+name+" "):
+	case !all && !strings.Contains(" length type objectHasEx objectFieldsEx makeArray ", " "+name+" "):
 		return nil, false
 	}
 	v, err := invoke(w, want, f.i, args)

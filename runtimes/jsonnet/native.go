@@ -66,6 +66,13 @@ type (
 		name ast.Identifier
 	}
 
+	// A madeElement is the node of an element that std.makeArray makes.
+	madeElement struct {
+		function *functionValue
+		_        ast.NodeBase
+		index    int
+	}
+
 	// Bindings are variables.
 	bindings map[ast.Identifier]*thunk
 
@@ -221,6 +228,7 @@ var layout struct {
 	ready    unbound
 	code     unbound
 	closure  evalCallable
+	made     unsafe.Pointer // the type word of a madeElement
 	unary    unsafe.Pointer // the type words of builtins
 	binary   unsafe.Pointer
 	ternary  unsafe.Pointer
@@ -346,7 +354,7 @@ func loggerOf(i interpreter) *logger {
 
 // samples evaluates a value of every kind, and then every builtin function.
 const samples = `local s = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
-[std.type(x) for x in [null, false, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a')]]
+[std.type(x) for x in [null, false, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a'), std.makeArray(1, function(i) i)]]
 + [std.type(std[f]) for f in std.objectFieldsAll(std)]`
 
 // checkValues sets layout, and returns an error if the interpreter's values do not have the layout of the types in this file.
@@ -380,7 +388,7 @@ func checkValues() error {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
-	if wrong == nil && (layout.yes == nil || layout.no == nil || layout.ready == nil || layout.code == nil || layout.closure == nil || layout.ternary == nil) {
+	if wrong == nil && (layout.yes == nil || layout.no == nil || layout.ready == nil || layout.code == nil || layout.closure == nil || layout.ternary == nil || layout.made == nil) {
 		wrong = errors.New("fields or functions are made in another way")
 	}
 	if wrong == nil && (layout.simple == nil || layout.extended == nil || layout.restrict == nil || layout.array == nil || layout.text == nil) {
@@ -457,7 +465,10 @@ func learnType(v value) error {
 			return err
 		}
 		env, _ := element.FieldByName("env")
-		return checkShape(env.Type.Elem(), reflect.TypeFor[environment]())
+		if err := checkShape(env.Type.Elem(), reflect.TypeFor[environment]()); err != nil {
+			return err
+		}
+		return learnElement((*arrayValue)(wordsOf(v).data).elements)
 	case objectKind:
 		layout.object = v
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
@@ -474,6 +485,19 @@ func learnType(v value) error {
 		return learnBuiltin(callable.Elem())
 	}
 	return nil
+}
+
+// learnElement recognizes an element that std.makeArray has made.
+func learnElement(elements []*thunk) error {
+	if len(elements) == 0 || elements[0].body == nil {
+		return nil
+	}
+	t := reflect.TypeOf(elements[0].body).Elem()
+	if t.Name() != "astMakeArrayElement" {
+		return nil
+	}
+	layout.made = wordsOfAny(elements[0].body).typ
+	return checkShape(t, reflect.TypeFor[madeElement]())
 }
 
 // checkCall checks the layout of callArguments, the argument of callFunction. It is the first parameter of the method evalCall.
