@@ -12,7 +12,7 @@ import (
 
 // lengthOf returns the length of an array or array-like object, and refuses it if it is too long.
 func (r *run) lengthOf(o *goja.Object, what string) int {
-	if n, ok := arrayLength(selfOf(o)); ok {
+	if n, ok := arrayLength(headerOf(o)); ok {
 		r.need(float64(n)*elementSize, what)
 		return n
 	}

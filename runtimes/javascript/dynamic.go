@@ -18,36 +18,41 @@ type dynamic[D any] struct {
 	d              D
 }
 
+// A header has the layout of goja.Object: an interface value, whose table never moves, and the machine.
+type header struct {
+	table   uintptr
+	data    unsafe.Pointer
+	runtime *goja.Runtime
+}
+
+func headerOf(o *goja.Object) *header { return (*header)(unsafe.Pointer(o)) }
+
 // viewState is what a run needs to make views.
 type viewState struct {
-	object, array *goja.Object // samples, nil until needed
-	mapViews      slab[mapView]
-	listViews     slab[listView]
-	steps         slab[iteration]
+	objects, arrays *goja.Object // the prototypes of objects and arrays; nil until needed
+	mapViews        slab[mapView]
+	listViews       slab[listView]
+	steps           slab[iteration]
 }
 
-// sampleObject returns an object that goja has made, as a template of those of views.
-func (r *run) sampleObject() *goja.Object {
-	if r.object == nil {
-		r.object = r.vm.NewDynamicObject(nil)
+// becomeObject makes o the object of d. inner is memory for the struct that goja needs for it.
+func (r *run) becomeObject(o *goja.Object, inner *dynamic[goja.DynamicObject], d goja.DynamicObject) {
+	if r.objects == nil {
+		r.objects = r.vm.NewDynamicObject(nil).Prototype()
 	}
-	return r.object
+	h := headerOf(o)
+	h.table, h.data, h.runtime = layouts.object, unsafe.Pointer(inner), r.vm
+	inner.val, inner.prototype, inner.d = o, r.objects, d
 }
 
-// sampleArray is sampleObject for arrays.
-func (r *run) sampleArray() *goja.Object {
-	if r.array == nil {
-		r.array = r.vm.NewDynamicArray(nil)
+// becomeArray is becomeObject for arrays.
+func (r *run) becomeArray(o *goja.Object, inner *dynamic[goja.DynamicArray], d goja.DynamicArray) {
+	if r.arrays == nil {
+		r.arrays = r.vm.NewDynamicArray(nil).Prototype()
 	}
-	return r.array
-}
-
-// become makes o a dynamic object like sample, which has inner in place of the struct of sample, and the content d.
-func become[D any](o *goja.Object, inner *dynamic[D], sample *goja.Object, d D) {
-	*o = *sample
-	data := (*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(o), selfOffset+unsafe.Sizeof(uintptr(0))))
-	*inner = dynamic[D]{o, (*dynamic[D])(*data).prototype, d}
-	*data = unsafe.Pointer(inner)
+	h := headerOf(o)
+	h.table, h.data, h.runtime = layouts.view, unsafe.Pointer(inner), r.vm
+	inner.val, inner.prototype, inner.d = o, r.arrays, d
 }
 
 // A slab allocates values together: first few, since most calls need few.
@@ -110,6 +115,12 @@ func learnDynamic(vm *goja.Runtime) {
 	if reflect.TypeOf(ascii).Kind() != reflect.String {
 		panic(fmt.Sprintf("a text is a %T", ascii))
 	}
+	object := reflect.TypeFor[goja.Object]()
+	machine := mustField(object, "runtime", reflect.TypeFor[*goja.Runtime]())
+	if selfOffset != 0 || machine.Offset != unsafe.Offsetof(header{}.runtime) || object.Size() != unsafe.Sizeof(header{}) {
+		panic("an object has other fields than expected")
+	}
+	layouts.object, layouts.view = headerOf(vm.NewDynamicObject(nil)).table, headerOf(vm.NewDynamicArray(nil)).table
 	learnLayout[goja.DynamicObject](vm.NewDynamicObject(nil))
 	learnLayout[goja.DynamicArray](vm.NewDynamicArray(nil))
 }

@@ -13,7 +13,7 @@ import (
 
 // layouts are where goja keeps what this file reads; see learnIteration.
 var layouts struct {
-	iterator, array, view unsafe.Pointer // the interface tables of the structs behind objects of these kinds
+	iterator, array, object, view uintptr // the interface tables of the structs behind objects of these kinds; the last two are dynamic
 
 	list, index, kind uintptr // fields of an iterator
 	values, length    uintptr // fields of an array
@@ -39,14 +39,14 @@ func learnIteration(vm *goja.Runtime) {
 		}
 		return at
 	}
-	l.iterator, l.array, l.view = selfOf(iterator).table, selfOf(array).table, selfOf(vm.NewDynamicArray(nil)).table
+	l.iterator, l.array = headerOf(iterator).table, headerOf(array).table
 	l.list = field(ofIterator, "obj", reflect.TypeFor[*goja.Object]())
 	l.index = field(ofIterator, "nextIdx", reflect.TypeFor[int64]())
 	l.kind = field(ofIterator, "kind", nil)
 	if f, _ := ofIterator.Elem().FieldByName("kind"); f.Type.Kind() != reflect.Int {
 		panic("the kind of an iterator is no int")
 	}
-	l.ofValues = *(*int)(unsafe.Add(selfOf(iterator).data, l.kind))
+	l.ofValues = *(*int)(unsafe.Add(headerOf(iterator).data, l.kind))
 	l.values = field(ofArray, "values", reflect.TypeFor[[]goja.Value]())
 	l.length = field(ofArray, "length", reflect.TypeFor[uint32]())
 
@@ -61,19 +61,14 @@ func (r *run) inSyntax() bool {
 	return pointerAt(pointerAt(unsafe.Pointer(r.vm), layouts.machine), layouts.program) != nil
 }
 
-// A self is the interface value in an object that has the struct behind it.
-type self struct{ table, data unsafe.Pointer }
-
-func selfOf(o *goja.Object) self { return *(*self)(unsafe.Add(unsafe.Pointer(o), selfOffset)) }
-
 // nextElement is the guard of the method next of the iterators of arrays. If syntax calls it, which reads the result and forgets it,
 // the result is a smaller object.
 func nextElement(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.This.(*goja.Object); ok && r.inSyntax() {
-		if v := advance(selfOf(o)); v != nil {
+		if v := advance(headerOf(o)); v != nil {
 			step := r.steps.next()
 			step.r, step.value = r, v
-			become(&step.object, &step.inner, r.sampleObject(), goja.DynamicObject(step))
+			r.becomeObject(&step.object, &step.inner, step)
 			return &step.object
 		}
 	}
@@ -81,7 +76,7 @@ func nextElement(r *run, call goja.FunctionCall, f native) goja.Value {
 }
 
 // advance returns the next value of an iterator, or nil without a change if goja is to do that.
-func advance(iterator self) goja.Value {
+func advance(iterator *header) goja.Value {
 	if iterator.table != layouts.iterator || *(*int)(unsafe.Add(iterator.data, layouts.kind)) != layouts.ofValues {
 		return nil
 	}
@@ -90,7 +85,7 @@ func advance(iterator self) goja.Value {
 		return nil
 	}
 	index := (*int64)(unsafe.Add(iterator.data, layouts.index))
-	v := elementOf(selfOf(list), *index)
+	v := elementOf(headerOf(list), *index)
 	if v != nil {
 		*index++
 	}
@@ -98,7 +93,7 @@ func advance(iterator self) goja.Value {
 }
 
 // elementOf returns an element of an array, or nil if there is none, or if it is not a simple one.
-func elementOf(array self, i int64) goja.Value {
+func elementOf(array *header, i int64) goja.Value {
 	switch array.table {
 	case layouts.array:
 		values := *(*[]goja.Value)(unsafe.Add(array.data, layouts.values))
@@ -116,7 +111,7 @@ func elementOf(array self, i int64) goja.Value {
 }
 
 // arrayLength returns the length of an array, and whether it is one.
-func arrayLength(array self) (n int, ok bool) {
+func arrayLength(array *header) (n int, ok bool) {
 	switch array.table {
 	case layouts.array:
 		return int(*(*uint32)(unsafe.Add(array.data, layouts.length))), true

@@ -70,7 +70,7 @@ func kind(v goja.Value) string {
 
 // kindOfObject is kind for objects. Some can be distinguished only by the type to which goja exports them.
 func kindOfObject(o *goja.Object) string {
-	if _, ok := arrayLength(selfOf(o)); ok { // the most frequent
+	if _, ok := arrayLength(headerOf(o)); ok { // the most frequent
 		return "an array"
 	}
 	class, exports := o.ClassName(), o.ExportType()

@@ -132,7 +132,7 @@ func (m *mapView) needMore() {
 func (r *run) mapView(base engine.Map, at place) *node {
 	m := r.mapViews.next()
 	m.up, m.key, m.index, m.r, m.base = at.up, at.key, int32(at.index), r, base
-	become(&m.object, &m.inner, r.sampleObject(), goja.DynamicObject(m))
+	r.becomeObject(&m.object, &m.inner, m)
 	return &m.node
 }
 
@@ -287,7 +287,7 @@ const maxGap = 1 << 16
 func (r *run) listView(base engine.Array, at place) *node {
 	l := r.listViews.next()
 	l.up, l.key, l.index, l.r, l.base, l.n = at.up, at.key, int32(at.index), r, base, base.Len()
-	become(&l.object, &l.inner, r.sampleArray(), goja.DynamicArray(l))
+	r.becomeArray(&l.object, &l.inner, l)
 	return &l.node
 }
 
