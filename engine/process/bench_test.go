@@ -105,11 +105,11 @@ func BenchmarkStatus(b *testing.B) {
 			for _, c := range []struct {
 				name     string
 				identify func(engine.Map) (string, string)
-				arg      map[string]any
-			}{{"known", identify, request(n)}, {"inline", nil, request(n)}, {"packed", identify, packedRequest(n)}, {"packed inline", nil, packedRequest(n)}} {
+				request  func(int) map[string]any
+			}{{"known", identify, request}, {"inline", nil, request}, {"packed", identify, packedRequest}, {"packed inline", nil, packedRequest}} {
 				b.Run(fmt.Sprint(language, "/", n, "/", c.name), func(b *testing.B) {
 					_, e := newPool(b, Options{})
-					p, arg := compile(b, e, language, text), c.arg
+					p, arg := compile(b, e, language, text), c.request(n)
 					env := engine.Env{Identify: c.identify, Limits: engine.Limits{Timeout: time.Minute}}
 					if _, err := p.Call(b.Context(), "sync", arg, env); err != nil {
 						b.Fatal(err)
