@@ -11,7 +11,10 @@ import (
 	"metascript/controller/spec"
 )
 
-// A ParentResource is a resource whose objects are parents.
+// A ParentResource is a resource whose objects are parents. Its cache has all objects of the resource, also those that no selector
+// selects: a parent that is not selected any more is finalized, which may take several calls of the hook with its children, and this
+// also holds for one that lost its labels while no server ran. Other controllers select other parents of the same resource, and one
+// cache for all of them finds out who selects the same ones.
 type ParentResource struct {
 	*spec.ParentRule
 	Cache *informer.Informer // of the objects of the resource

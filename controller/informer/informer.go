@@ -55,7 +55,9 @@ type Spec struct {
 	// Namespaced says that the resource has namespaces, so that Factory.Namespaces limits the cache.
 	Namespaced bool
 
-	// MetadataOnly drops all fields of an object but apiVersion, kind and metadata.
+	// MetadataOnly drops all fields of an object but apiVersion, kind and metadata. If a cache of the whole objects is open already,
+	// the handle uses that one, so that their metadata is not stored twice. A cache of the whole objects that is opened later does not
+	// replace the one of metadata, which is small.
 	MetadataOnly bool
 
 	// Listed fills the cache with a list request instead of a streaming list. A streaming list needs less memory for many
@@ -133,8 +135,10 @@ func (f *Factory) part(spec Spec) *shared {
 	if s := f.shared[spec]; s != nil {
 		return s
 	}
-	if s := f.shared[spec.wide()]; s != nil {
-		return s
+	for _, other := range []Spec{spec.wide(), spec.full()} {
+		if s := f.shared[other]; s != nil {
+			return s
+		}
 	}
 	s := f.start(spec)
 	f.shared[spec] = s

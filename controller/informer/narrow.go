@@ -14,6 +14,12 @@ func (s Spec) wide() Spec {
 	return s
 }
 
+// full returns the spec of the cache of whole objects that has all of which s needs a part.
+func (s Spec) full() Spec {
+	s.Label, s.MetadataOnly = "", false
+	return s
+}
+
 // widen makes the handles of narrow use wide, once wide has synced. It does nothing if wide is stopped before.
 func (f *Factory) widen(narrow, wide *shared) {
 	if !cache.WaitForCacheSync(wide.done, wide.HasSynced) {

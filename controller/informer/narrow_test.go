@@ -126,3 +126,18 @@ func TestWideCacheIsClosedBeforeItIsFilled(t *testing.T) {
 		t.Error("a handle does not have its object")
 	}
 }
+
+func TestMetadataHandleUsesCacheOfWholeObjects(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	metadata := Spec{Resource: configMaps, MetadataOnly: true}
+	first := c.open(t, metadata)
+	c.open(t, Spec{Resource: configMaps})
+	if n := c.Running(); n != 2 || text(first.List()[0]) != "" {
+		t.Errorf("%d watches run, want that of metadata, which was there, and that of whole objects", n)
+	}
+	other := newCluster(configMap("default", "a"))
+	other.open(t, Spec{Resource: configMaps})
+	if other.open(t, metadata); other.Running() != 1 {
+		t.Errorf("%d watches run, want 1", other.Running())
+	}
+}

@@ -39,7 +39,9 @@ type Parent struct {
 
 func (p Parent) queue() { p.Controller.EnqueueParent(p.Ref) }
 
-// Caches are the caches of all resources that customize hooks request. Open must be set before the first Watch. It is safe
+// Caches are the caches of all resources that customize hooks request. Each has all objects of its resource, since the rules are of
+// single parents and change with each call: a watch for each name or namespace would be opened and closed often, and thousands of
+// watches cost the API server more than one. Open must be set before the first Watch. It is safe
 // for concurrent use.
 type Caches struct {
 	Open func(kube.Resource) *informer.Informer // opens the cache of a resource
