@@ -14,7 +14,7 @@
 //   - offline: one sync without a cluster, for the command line
 //   - failures: classifies the errors of syncs and sums them up
 //   - children: plans and does the writes to the children of a parent
-//   - call: decides which hooks are called for a parent, and whether; binding: what a controller object means
+//   - remember: which reconciles need not be done, because nothing changed; call: decides which hooks are called for a parent, and whether; binding: what a controller object means
 //   - rights: what a controller has to be permitted, and why
 //   - related: the caches of related objects; strays: looks for owned objects that caches of children lack
 //   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
@@ -33,8 +33,7 @@
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
 //   - redact: removes the values of Secrets from texts; absent: finds names that a script made of a missing value
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
-//   - connection: how a server is reached, for errors
-//   - bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
+//   - connection: how a server is reached, for errors; bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
 //   - selection: finds the queries that match an object; object: types for objects and sets of objects
 //   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints
 //   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has
@@ -86,7 +85,7 @@
 // its queue, with the reason. A worker takes a key, waits until the caches show what the last reconcile of this parent wrote,
 // and reconciles the parent, with one version of the hooks from the beginning to the end:
 //
-//   - the parent is read from the cache. If it does not exist, or is not selected, what is remembered of it is dropped. If it is
+//   - the parent is read from the cache. If only a resync is the reason, and nothing changed, nothing is done; see package remember. If it does not exist, or is not selected, what is remembered of it is dropped. If it is
 //     paused by its annotation, nothing is done
 //   - the finalizer keeper adds our finalizer if there is a finalize hook
 //   - package claim lists the children, and adopts and releases

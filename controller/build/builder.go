@@ -45,6 +45,8 @@ type Builder struct {
 	// MissingChildren is the default for webhooks that do not set missingChildren. It also applies to scripts in
 	// Metacontroller's form.
 	MissingChildren v1alpha1.MissingChildren
+	// AlwaysResync says that no controller remembers; see Hooks.Remembers.
+	AlwaysResync bool
 	// ProbeEvery is how often a broken script with a fallback is probed; see [hook.Fallback].
 	ProbeEvery time.Duration
 
@@ -133,6 +135,7 @@ func (w *building) run(ctx context.Context) error {
 	if err := w.checkSync(); err != nil {
 		return err
 	}
+	w.built.remembers = w.remembers()
 	var err error
 	if w.built.Status, err = w.parts.status(w.built.Names); err == nil && !w.missing.any() {
 		w.built.Digest, err = w.parts.versionDigest()

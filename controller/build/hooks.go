@@ -24,8 +24,9 @@ type Built struct {
 	Warnings  []string              // about what is accepted but probably a mistake
 	Clients   WebhookClients        // the connections of the webhooks
 
-	form     scriptForm
-	webhooks map[string]*hook.Webhook // by the name of the hook
+	remembers bool // see Hooks.Remembers
+	form      scriptForm
+	webhooks  map[string]*hook.Webhook // by the name of the hook
 }
 
 // Hooks are the hooks of a controller as a Reconciler calls them.
@@ -38,6 +39,10 @@ type Hooks struct {
 
 	// CustomizeTTL is how long a response of Customize is used again for a parent that does not change. Zero: without limit.
 	CustomizeTTL time.Duration
+
+	// Remembers says that Sync and Customize answer the same whenever the request is the same, so that a resync of a parent need not
+	// call them if nothing changed: they are scripts that do not see the time, and remembering is not turned off.
+	Remembers bool
 
 	form scriptForm
 }
@@ -57,7 +62,7 @@ const customizeTTL = 20 * time.Minute
 // Hooks returns the hooks for a Reconciler. A customize script always returns the same for the same request. A webhook may
 // not, so it is called again after a while.
 func (b *Built) Hooks() Hooks {
-	hooks := Hooks{Sync: b.Sync, Finalize: b.Finalize, Customize: b.Customize, Scripted: b.Isolation != "", form: b.form}
+	hooks := Hooks{Sync: b.Sync, Finalize: b.Finalize, Customize: b.Customize, Scripted: b.Isolation != "", Remembers: b.remembers, form: b.form}
 	if _, isScript := b.Customize.(*hook.Script); !isScript {
 		hooks.CustomizeTTL = customizeTTL
 	}

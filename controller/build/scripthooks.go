@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ import (
 type compiled struct {
 	engine.Program
 	entry string // the file name that errors show
+	timed bool   // see mentionsTime
 }
 
 // defines reports whether the script has a function of that name. It is false if c is nil.
@@ -58,13 +61,14 @@ func (w *building) compile(ctx context.Context, name string, limits engine.Limit
 		// The part has only the files that the script seems to need. With all files that it may load, either the file is found,
 		// or the error can name a similar one.
 		if all, unread := w.Sources.Assemble(w.wanted[name], true); unread == nil {
-			program, err = w.compilePart(ctx, all, limits)
+			part = all
+			program, err = w.compilePart(ctx, part, limits)
 		}
 	}
 	if err != nil {
 		return nil, w.Sandbox.explain(err, limits)
 	}
-	return &compiled{program, part.Entry}, nil
+	return &compiled{program, part.Entry, mentionsTime(part.Files)}, nil
 }
 
 func (w *building) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
@@ -128,7 +132,7 @@ func (w *building) scriptHook(name, function string, set *v1alpha1.Hook, setting
 	limits, sandbox, log := w.limits(settings, w.script), w.Sandbox, w.Log
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Tenant: w.declaration.Tenant(), Owner: w.owner,
-		Version: VersionOf(set, w.script), Limits: limits, Now: w.Now,
+		Version: VersionOf(set, w.script), Limits: limits, Now: w.Now, Timed: script.timed,
 		RefuseMissing: w.MissingChildren == v1alpha1.MissingChildrenHold,
 		Explain:       func(err error) error { return sandbox.explain(err, limits) },
 	}
@@ -159,4 +163,43 @@ func list(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// timeWords match what a script has to write to see the time: the key now of the request, or Date of JavaScript. Starlark's module
+// time has no clock, and Jsonnet has none. The other words and the escapes can hide these words: a text that is run as code, a global
+// that is found by its name, and a name with escaped letters.
+var timeWords = regexp.MustCompile(`\b(now|Date|eval|Function|globalThis)\b|\\[uUxX]|\\[0-7]`)
+
+// mentionsTime reports whether a file of a script has one of timeWords, in code, in a text or in a comment. It errs towards true: a
+// script with such a word is called in each resync, as it would be without remembering.
+//
+// A script can still see the time without such a word, if it goes through all keys of the request. An answer that has the time
+// itself is another one in each call, so that it is written each time, and nothing is remembered. For an answer that seldom changes, the
+// controls of package remember are the last resort.
+func mentionsTime(files fs.FS) bool {
+	found := false
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || found {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		found = found || timeWords.Match(text)
+		return err
+	})
+	return found || err != nil
+}
+
+// remembers computes Hooks.Remembers. A webhook is called in each resync, since it may answer something else each time; so is a script
+// with a webhook as its fallback.
+func (w *building) remembers() bool {
+	if w.AlwaysResync || w.script != nil && w.script.Remember != nil && !*w.script.Remember {
+		return false
+	}
+	return timeless(w.built.Sync) && (w.built.Customize == nil || timeless(w.built.Customize))
+}
+
+// timeless reports whether a hook is a script that does not see the time.
+func timeless(h hook.Hook) bool {
+	s, isScript := h.(*hook.Script)
+	return isScript && !s.Timed
 }

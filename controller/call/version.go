@@ -3,6 +3,7 @@ package call
 import (
 	"metascript/controller/build"
 	"metascript/controller/object"
+	"metascript/controller/remember"
 	"metascript/controller/revisions"
 	"metascript/controller/throttle"
 )
@@ -18,6 +19,7 @@ type Version struct {
 	Breaker          *throttle.Breaker    // of the sync and the finalize hook
 	CustomizeBreaker *throttle.Breaker    // of the customize hook
 	Canary           *throttle.Canary     // decides whether the version is good
+	Remember         remember.Switch      // off: a script of this version sees more than its requests
 }
 
 // NewVersion returns a version without a canary. It calls heldChanged when the script is held for the first parent, and when it

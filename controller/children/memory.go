@@ -66,6 +66,18 @@ func (m *Memory) Redefine() bool {
 	return true
 }
 
+// Quiet reports whether no writes are repeated because something else undoes them, and the API server has stored all fields.
+func (m *Memory) Quiet(now time.Time) bool {
+	for _, contentions := range []map[object.Ref]*throttle.Contention{m.contentions, m.recreated} {
+		for _, c := range contentions {
+			if c.Repeats(now) {
+				return false
+			}
+		}
+	}
+	return len(m.unstored)+len(m.unknown) == 0
+}
+
 // prune drops what is remembered of children that are neither observed nor desired any more, or whose definition has changed, and
 // contentions that are too old.
 func (m *Memory) prune(observed, desired *object.Set, now time.Time) {

@@ -23,6 +23,7 @@ type Script struct {
 	Version       string // V1 or V2; "" is V1
 	Tenant, Owner string // the tenant of the controller, and the controller object; see engine.Env
 	Limits        engine.Limits
+	Timed         bool                                 // the answer may depend on the time; Call does not use it
 	RefuseMissing bool                                 // of a script in the form of a webhook: see Webhook.RefuseMissing
 	Explain       func(error) error                    // corrects the hint of an error; may be nil
 	Log           func(req *Request, m engine.Message) // called with each line that the script prints; may be nil

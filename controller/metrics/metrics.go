@@ -24,6 +24,7 @@ type Metrics struct {
 	errors         *prometheus.CounterVec
 	reloads        *prometheus.CounterVec
 	results        *prometheus.CounterVec
+	mismatches     *prometheus.CounterVec
 }
 
 // The labels that name a controller are those of Metacontroller's metrics.
@@ -39,11 +40,12 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 	r := registry{to, new(error)}
 	m := &Metrics{
 		queues: newQueues(r), Requests: newRequests(r),
-		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
-		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
-		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
-		results: r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued or error.", nameLabel, typeLabel, "result"),
-		reloads: r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
+		syncs:      r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
+		scripts:    r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
+		errors:     r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
+		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered, which were not done since nothing changed.", nameLabel, typeLabel, "result"),
+		mismatches: r.counters("metascript_remember_mismatches_total", "Syncs that were done as a control although nothing changed, and had something to do.", nameLabel, typeLabel),
+		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
 }
@@ -68,6 +70,7 @@ func (m *Metrics) Controller(kind, name string) *Controller {
 	if m == nil {
 		return nil
 	}
+	m.mismatches.WithLabelValues(name, kind) // from the beginning, as 0
 	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
 }
 
@@ -76,6 +79,20 @@ func (c *Controller) Synced(took time.Duration, result string) {
 	if c != nil {
 		c.syncs.Observe(took.Seconds())
 		c.of.results.WithLabelValues(c.name, c.kind, result).Inc()
+	}
+}
+
+// Remembered counts a sync that was not done, since nothing changed.
+func (c *Controller) Remembered() {
+	if c != nil {
+		c.of.results.WithLabelValues(c.name, c.kind, "remembered").Inc()
+	}
+}
+
+// Forgot counts a control that showed that a sync should have been done.
+func (c *Controller) Forgot() {
+	if c != nil {
+		c.of.mismatches.WithLabelValues(c.name, c.kind).Inc()
 	}
 }
 
@@ -113,6 +130,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.errors.DeletePartialMatch(gone)
 	m.reloads.DeletePartialMatch(gone)
 	m.results.DeletePartialMatch(gone)
+	m.mismatches.DeletePartialMatch(gone)
 }
 
 // A registry makes metrics and registers them. It collects the errors, so that the caller checks once.

@@ -59,12 +59,16 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
 		c.Synced(time.Second, "ok")
+		c.Remembered()
+		c.Forgot()
 		script := c.Script("sync")
 		script(time.Millisecond, nil)
 		script(time.Millisecond, fmt.Errorf("in a hook: %w", &engine.Error{Kind: engine.KindTimeout}))
 		script(time.Millisecond, errors.New("no script's"))
 	}
 	want := []string{
+		"metascript_remember_mismatches_total{controller_name=a,controller_type=CompositeController} 1",
+		"metascript_remember_mismatches_total{controller_name=b,controller_type=CompositeController} 1",
 		"metascript_script_duration_seconds{controller_name=a,controller_type=CompositeController,hook=sync} 3",
 		"metascript_script_duration_seconds{controller_name=b,controller_type=CompositeController,hook=sync} 3",
 		"metascript_script_errors_total{controller_name=a,controller_type=CompositeController,hook=sync,kind=Timeout} 1",
@@ -72,14 +76,16 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 		"metascript_sync_duration_seconds{controller_name=a,controller_type=CompositeController} 1",
 		"metascript_sync_duration_seconds{controller_name=b,controller_type=CompositeController} 1",
 		"metascript_syncs_total{controller_name=a,controller_type=CompositeController,result=ok} 1",
+		"metascript_syncs_total{controller_name=a,controller_type=CompositeController,result=remembered} 1",
 		"metascript_syncs_total{controller_name=b,controller_type=CompositeController,result=ok} 1",
+		"metascript_syncs_total{controller_name=b,controller_type=CompositeController,result=remembered} 1",
 	}
 	if diff := cmp.Diff(want, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	m.Forget("DecoratorController", "b", "DecoratorController-b") // which is another one
 	m.Forget("CompositeController", "a", "CompositeController-a")
-	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7]}, series(t, registry, "metascript_")); diff != "" {
+	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7], want[10], want[11]}, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series after Forget (-want +got):\n%s", diff)
 	}
 }

@@ -119,6 +119,13 @@ func (q *Queue) Take(key object.Ref) Reason {
 	return why
 }
 
+// Pending returns the reasons of a key that Take would return now, other than those of EnqueueAfter.
+func (q *Queue) Pending(key object.Ref) Reason {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.now[key]
+}
+
 // urgent reports whether a key has an urgent reason.
 func (q *Queue) urgent(key object.Ref) bool {
 	q.mu.Lock()

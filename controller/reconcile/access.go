@@ -38,6 +38,7 @@ func (c *reconciliation) withoutAccess(ctx context.Context, parent *object.Objec
 // RetryDenied queues the parents whose last reconcile was denied something, and those that the account of the controller may not
 // read. It is called when what the account may do may have changed.
 func (r *Reconciler) RetryDenied() {
+	r.epoch.Begin()
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	for parent := range r.binding.ReconciledParents() {

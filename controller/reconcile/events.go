@@ -2,11 +2,10 @@ package reconcile
 
 import (
 	"cmp"
-	"reflect"
 	"sync"
 
+	"metascript/controller/binding"
 	"metascript/controller/object"
-	"metascript/controller/plan"
 	"metascript/controller/queue"
 	"metascript/controller/rollout"
 	"metascript/controller/selection"
@@ -28,9 +27,9 @@ func (e *eventHandler) onParent(old, current *object.Object) {
 	switch {
 	case current == nil:
 		e.r.queue.Enqueue(object.RefOf(old), queue.ParentChanged) // the reconcile drops its state
-	case old != nil && requestsSync(old, current):
+	case old != nil && binding.RequestsSync(old, current):
 		e.reconcileNow(object.RefOf(current))
-	case old == nil || e.isRelevant(old, current):
+	case old == nil || e.r.binding.Rule(current.GroupVersionKind()).IsRelevant(old, current):
 		e.r.queue.Enqueue(object.RefOf(current), e.reasonFor(queue.ParentChanged))
 	}
 }
@@ -53,24 +52,6 @@ func (e *eventHandler) onCredential() {
 	for parent := range e.r.binding.ReconciledParents() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.CredentialChanged)
 	}
-}
-
-// isRelevant reports whether a parent is to be reconciled because of a change. With ignoreStatusChanges, only these changes are
-// relevant: of the spec, which increases the generation; of labels, annotations and finalizers; and the start of a
-// deletion.
-func (e *eventHandler) isRelevant(old, current *object.Object) bool {
-	if old.GetResourceVersion() == current.GetResourceVersion() {
-		return false
-	}
-	if !e.r.binding.Rule(current.GroupVersionKind()).IgnoreStatusChanges || current.GetGeneration() == 0 {
-		return true
-	}
-	return old.GetGeneration() != current.GetGeneration() ||
-		old.GetUID() != current.GetUID() ||
-		object.Deleting(old) != object.Deleting(current) ||
-		!reflect.DeepEqual(old.GetLabels(), current.GetLabels()) ||
-		!reflect.DeepEqual(old.GetAnnotations(), current.GetAnnotations()) ||
-		!reflect.DeepEqual(old.GetFinalizers(), current.GetFinalizers())
 }
 
 // onChild queues the owner of a child that changed, and its owner before the change. For objects without an owner see onOrphan.
@@ -103,19 +84,12 @@ func (e *eventHandler) onOrphan(adopters []object.Ref) {
 // onRevision queues the parent of a ControllerRevision that was deleted, or that was changed in a way in which we do not
 // change it.
 func (e *eventHandler) onRevision(old, current *object.Object) {
-	if old == nil || current != nil && mayBeOurChange(old, current) {
+	if old == nil || current != nil && rollout.MayBeOurChange(old, current) {
 		return
 	}
 	if key, owned := e.r.binding.OwnerOf(cmp.Or(current, old)); owned {
 		e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
 	}
-}
-
-// mayBeOurChange reports whether two versions of a ControllerRevision can be read and differ at most in what we change.
-func mayBeOurChange(old, current *object.Object) bool {
-	before, oldErr := rollout.Decode(old)
-	after, currentErr := rollout.Decode(current)
-	return oldErr == nil && currentErr == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
 }
 
 // updateAdopter updates the queries by which the Hub finds the parents that may adopt an object, after a parent has changed. A
@@ -157,23 +131,6 @@ func (e *eventHandler) adoptionQueries(parent *object.Object) []selection.Query 
 func hasSameSelector(old, current *object.Object) bool {
 	return old.GetUID() == current.GetUID() && current.GetGeneration() > 0 && old.GetGeneration() == current.GetGeneration()
 }
-
-// Annotations on a parent with which users control its reconciles.
-const (
-	// syncRequestedAnnotation requests a reconcile each time its value changes. The reconcile does not wait for a back-off or
-	// another delay.
-	syncRequestedAnnotation = "metacontroller.k8s.io/sync-requested-at"
-	// pausedAnnotation, with the value "true", stops the reconciles of the parent: no hook is called, and nothing is written.
-	pausedAnnotation = "metacontroller.k8s.io/paused"
-)
-
-// requestsSync reports whether a change of a parent requests a reconcile.
-func requestsSync(old, current *object.Object) bool {
-	value := current.GetAnnotations()[syncRequestedAnnotation]
-	return value != "" && value != old.GetAnnotations()[syncRequestedAnnotation]
-}
-
-func isPaused(parent *object.Object) bool { return parent.GetAnnotations()[pausedAnnotation] == "true" }
 
 // reconcileNow queues a parent and drops its failures.
 func (e *eventHandler) reconcileNow(key object.Ref) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
+	"metascript/controller/binding"
 	"metascript/controller/claim"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -386,7 +387,7 @@ func TestSyncRequestAnnotationQueuesOncePerValue(t *testing.T) {
 	before := objecttest.Widget(func(o *object.Object) { o.SetResourceVersion("2") })
 	after := objecttest.Widget(func(o *object.Object) {
 		o.SetResourceVersion("3")
-		o.SetAnnotations(map[string]string{syncRequestedAnnotation: "now"})
+		o.SetAnnotations(map[string]string{binding.SyncRequestedAnnotation: "now"})
 	})
 	r := newEventReconciler(t, after)
 	r.handler.onParent(before, after)

@@ -90,6 +90,6 @@ func (f *finalizerKeeper) reportHeld(v *call.Version, parent *object.Object) {
 // reportPaused reports a parent that is being deleted and cannot be finalized because it is paused.
 func (f *finalizerKeeper) reportPaused(parent *object.Object) {
 	if object.Deleting(parent) && f.binding.HasFinalizer(parent) {
-		f.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not called: remove the annotation, or finalizer %s", pausedAnnotation, f.binding.Finalizer)
+		f.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not called: remove the annotation, or finalizer %s", binding.PausedAnnotation, f.binding.Finalizer)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/binding"
 	"metascript/controller/bodies"
 	"metascript/controller/call"
 	"metascript/controller/children"
@@ -33,6 +34,11 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		w.r.states.noteSynced(key)
 		return
 	}
+	remembered, control := w.isRemembered(ctx, key, why)
+	if remembered && !control {
+		w.endRemembered(key)
+		return
+	}
 	c := w.r.newReconciliation(key)
 	if wait := max(w.cacheDelay(c.state), w.churnDelay(c.state, why)); wait > 0 {
 		w.r.queue.Postpone(key, why, wait)
@@ -41,7 +47,9 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 	ctx, done := w.r.redactors.begin(ctx, key)
 	defer done()
 	began := time.Now()
+	w.beginMemory(c, control)
 	again, err := w.reconcileRecovering(ctx, c)
+	w.endMemory(c, again, err)
 	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err))
 	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	w.r.states.noteDenied(key, err)
@@ -107,7 +115,7 @@ func (c *reconciliation) reconcile(ctx context.Context) (time.Duration, error) {
 		return c.withoutAccess(ctx, parent, err)
 	}
 	c.state.shown = true
-	if isPaused(parent) {
+	if binding.IsPaused(parent) {
 		c.finalizers.reportPaused(parent)
 		return 0, nil
 	}
@@ -139,6 +147,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return 0, err
 	}
+	c.note(response)
 	// A decorated object is written before its attachments.
 	parent, err = c.status.decorate(ctx, parent, response, write)
 	if err != nil {

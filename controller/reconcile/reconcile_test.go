@@ -295,7 +295,7 @@ func run(ctx context.Context, r *Reconciler, begun func()) error {
 
 func TestPausedParentIsNotReconciled(t *testing.T) {
 	called := false
-	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedAnnotation: "true"}) })
+	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{binding.PausedAnnotation: "true"}) })
 	r, write := newTestReconciler(t, hookFunc(func(*hook.Request) (*hook.Response, error) {
 		called = true
 		return &hook.Response{Children: &object.Set{}}, nil

@@ -17,8 +17,8 @@
 //   - retry.go decides when the parent is reconciled again
 //   - tracker.go passes each write on, and notes what the caches will have to show
 //   - redact.go keeps the values of Secrets out of all texts
-//   - swap.go replaces the hooks, fallback.go reports when a webhook is called in place of a script, and overlap.go finds other
-//     controllers that select the same parents
+//   - fallback.go reports when a webhook is called in place of a script, overlap.go finds other controllers that select the same
+//     parents, and remember.go decides whether a resync has anything to do
 package reconcile
 
 import (
@@ -46,6 +46,7 @@ import (
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
+	"metascript/controller/remember"
 	"metascript/controller/throttle"
 	"metascript/controller/work"
 )
@@ -82,6 +83,7 @@ type Reconciler struct {
 	worker      worker
 	handler     eventHandler
 	fallbacks   fallbackReporter
+	epoch       remember.Epoch // of what is remembered of all parents
 }
 
 // Options are what a Reconciler needs in addition to its Binding. Events and Log are required.
@@ -231,7 +233,7 @@ func (r *Reconciler) watch() error {
 		children = append(children, dispatch.Children{Cache: child.Informer, On: r.handler.onChild, Adopt: r.handler.onOrphan})
 	}
 	if r.binding.Revisions != nil {
-		children = append(children, dispatch.Children{Cache: r.binding.Revisions.Cache, On: r.handler.onRevision})
+		children = append(children, dispatch.Children{Cache: r.binding.Revisions.Cache, On: r.handler.onRevision, Adopt: r.handler.onOrphan})
 	}
 	if err := r.shared.Hub.Join(r, parents, children); err != nil {
 		return fmt.Errorf("watch parents and children: %w", err)
@@ -340,6 +342,7 @@ func (r *Reconciler) ReleaseFinalizers(release bool) {
 // Rediscover queues the parents whose customize hook requested resources of an API group. It is called when a definition of
 // the group has changed.
 func (r *Reconciler) Rediscover(group string) {
+	r.epoch.Begin()
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	for parent, state := range r.states.all {
@@ -376,4 +379,32 @@ func (r *Reconciler) forgetRelated(parent object.Ref) {
 		state.customize.Forget()
 	}
 	r.shared.Related.Forget(related.Parent{Controller: r, Ref: parent})
+}
+
+// Swap replaces the version of the hooks. Reconciles that have begun end with the version that they began with. All parents are
+// reconciled again.
+func (r *Reconciler) Swap(v *call.Version) {
+	r.fallbacks.follow(v)
+	r.current.Store(v)
+	if r.leading.IsOpen() {
+		r.fallbacks.reportAll()
+	}
+	r.states.expect(r.binding.ReconciledParents())
+	r.requeueAll(queue.ScriptChanged)
+}
+
+// requeueAll queues all parents because something else is called for a hook than before: what the hooks returned is dropped
+// from their states.
+func (r *Reconciler) requeueAll(why queue.Reason) {
+	r.states.outdate()
+	r.enqueueAll(why)
+}
+
+// enqueueAll queues all parents, spread over some time if there are many, and resets their back-off.
+func (r *Reconciler) enqueueAll(why queue.Reason) {
+	var keys []object.Ref
+	for parent := range r.binding.ReconciledParents() {
+		keys = append(keys, object.RefOf(parent))
+	}
+	r.queue.EnqueueAll(keys, why)
 }

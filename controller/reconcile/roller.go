@@ -41,6 +41,9 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(older) > 0 {
+		r.status.state.memory.Unsettled() // the rollout goes on
+	}
 	variants, err := r.variants(ctx, parent, older)
 	if err != nil {
 		return nil, nil, err

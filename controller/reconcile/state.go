@@ -15,6 +15,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
+	"metascript/controller/remember"
 	"metascript/controller/throttle"
 )
 
@@ -82,6 +83,9 @@ type hookState struct {
 
 	// churn counts reconciles in a row that write something. The tracker adds writes; the worker ends the rounds.
 	churn throttle.Churn
+
+	// memory says whether the next reconcile has to be done; see package remember. The reconcile and the worker use it.
+	memory remember.Memory
 
 	// customize has the responses of the customize hook. It is never nil. The call.Caller of a reconcile uses it, and Rediscover
 	// reads it with states.mu locked.
@@ -167,6 +171,16 @@ func (s *states) ofLocked(parent object.Ref) *parentState {
 		s.all[parent] = state
 	}
 	return state
+}
+
+// ofVersion returns the state of a parent if its hookState is of a version of the hooks, and nil otherwise.
+func (s *states) ofVersion(parent object.Ref, version *call.Version) *parentState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state := s.all[parent]; state != nil && state.version == version {
+		return state
+	}
+	return nil
 }
 
 // find returns the state of a parent, or nil if there is none.

@@ -185,7 +185,7 @@ func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool 
 // not all of its fields, so that it is not written again in each reconcile. It reports that once. Transition times that
 // only we added are left out from then on, and that is not reported.
 func (w *statusWriter) noteStored(stored, written *object.Object, response *hook.Response) {
-	lost := lostFields(stored, written)
+	lost := plan.StatusDifferences(stored, written)
 	if addedTimes := response.FillTimes || w.binding.Revisions != nil; addedTimes && transition.Lost(stored, written) {
 		w.kinds.mu.Lock()
 		w.kinds.withoutTransitionTimes[written.GroupVersionKind()] = true
@@ -210,29 +210,6 @@ func (w *statusWriter) noteStored(stored, written *object.Object, response *hook
 		w.state.unstored.reported, w.state.unstored.text = lost, response.Locate(at, errors.New(text)).Error()
 		w.events.Warning(stored, "StatusNotStored", "%v", response.Problem(at, text, ""))
 	}
-}
-
-// lostFields returns, for each field of the status that was not stored as it was written, the path of the first difference in it, in
-// the order of keys.
-func lostFields(stored, written *object.Object) []string {
-	have := statusOf(stored)
-	want := statusOf(written)
-	keys := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))
-	slices.Sort(keys)
-	one := func(status map[string]any, key string) map[string]any {
-		field := map[string]any{}
-		if value, found := status[key]; found {
-			field[key] = value
-		}
-		return map[string]any{"status": field}
-	}
-	var lost []string
-	for _, key := range slices.Compact(keys) {
-		if path := plan.Difference(one(have, key), one(want, key)); path != "" {
-			lost = append(lost, path)
-		}
-	}
-	return lost
 }
 
 // maxLostFields is how many fields a message names.
@@ -261,19 +238,20 @@ func (w *statusWriter) notStoredMessage(parent *object.Object, fields []string) 
 // RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
 // when the definition of the parents' kind has changed.
 func (r *Reconciler) RetryStatus() {
+	r.epoch.Begin()
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	r.statusKinds.mu.Lock()
 	defer r.statusKinds.mu.Unlock()
 	for key, state := range r.states.all {
 		if state.unstored != nil {
-			r.queue.EnqueueAfter(key, queue.Resync, UntilServed)
+			r.queue.EnqueueAfter(key, queue.Retry, UntilServed)
 			state.unstored = nil
 		}
 	}
 	for parent := range r.binding.ReconciledParents() {
 		if r.statusKinds.withoutStatus[parent.GroupVersionKind()] {
-			r.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
+			r.queue.EnqueueAfter(object.RefOf(parent), queue.Retry, UntilServed)
 		}
 	}
 	clear(r.statusKinds.withoutTransitionTimes)
@@ -288,11 +266,12 @@ func (r *Reconciler) RetryChildren(group string) {
 		return
 	}
 	time.AfterFunc(UntilServed, func() {
+		r.epoch.Begin()
 		r.states.mu.Lock()
 		defer r.states.mu.Unlock()
 		for key, state := range r.states.all {
 			if state.children.Redefine() {
-				r.queue.Enqueue(key, queue.Resync)
+				r.queue.Enqueue(key, queue.Retry)
 			}
 		}
 	})
@@ -305,8 +284,8 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, resp
 		return parent, nil
 	}
 	changed := object.Copy(parent)
-	changed.SetLabels(applyChanges(parent.GetLabels(), response.Labels))
-	changed.SetAnnotations(applyChanges(parent.GetAnnotations(), response.Annotations))
+	changed.SetLabels(plan.Changed(parent.GetLabels(), response.Labels))
+	changed.SetAnnotations(plan.Changed(parent.GetAnnotations(), response.Annotations))
 	withStatus := response.Status != nil && !w.hasStatus(parent)
 	if withStatus {
 		changed = w.withStatus(changed, response)
@@ -326,20 +305,4 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, resp
 		w.noteStored(stored, changed, response)
 	}
 	return stored, err
-}
-
-// applyChanges returns values with the changes made. It does not change values.
-func applyChanges(values map[string]string, changes hook.Changes) map[string]string {
-	changed := maps.Clone(values)
-	for key, value := range changes {
-		switch {
-		case value == nil:
-			delete(changed, key)
-		case changed == nil:
-			changed = map[string]string{key: *value}
-		default:
-			changed[key] = *value
-		}
-	}
-	return changed
 }

@@ -132,7 +132,7 @@ func TestLostFieldsAreAllNamed(t *testing.T) {
 		"some fields": {map[string]any{"a": map[string]any{"b": "c"}, "kept": true}, []string{"status.a.d", "status.observedGeneration", "status.phase"}},
 		"all":         {written.Map()["status"].(map[string]any), nil},
 	} {
-		if diff := cmp.Diff(c.want, lostFields(withStatus(c.stored), written)); diff != "" {
+		if diff := cmp.Diff(c.want, plan.StatusDifferences(withStatus(c.stored), written)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

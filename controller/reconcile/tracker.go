@@ -24,6 +24,7 @@ type tracker struct {
 // Do implements plan.Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	before := t.before(op)
+	t.state.memory.Wrote(op.String())
 	stored, err := t.binding.Write.Do(ctx, op)
 	t.observe(observe.Write{Op: op, Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
 	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)

@@ -163,3 +163,10 @@ func shown(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// MayBeOurChange reports whether two versions of a ControllerRevision can be read and differ at most in what we change.
+func MayBeOurChange(old, current *object.Object) bool {
+	before, oldErr := Decode(old)
+	after, currentErr := Decode(current)
+	return oldErr == nil && currentErr == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
+}

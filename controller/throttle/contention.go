@@ -50,3 +50,8 @@ func (c *Contention) Writes() int { return c.writes }
 
 // Forgotten reports whether the last write was so long ago that it does not count any more.
 func (c *Contention) Forgotten(now time.Time) bool { return now.Sub(c.last) > ContentionForgotten }
+
+// Repeats reports whether the same write was done more than once, the last time not long ago. A nil Contention has counted none.
+func (c *Contention) Repeats(now time.Time) bool {
+	return c != nil && c.writes > 1 && !c.Forgotten(now)
+}

@@ -36,6 +36,7 @@ var layers = []string{
 	"queue",
 	"claim",
 	"spec",
+	"remember", // which reconciles need not be done
 	"hook",
 	"dispatch",
 	"access",

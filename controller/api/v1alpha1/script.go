@@ -176,6 +176,12 @@ type ControllerScript struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=99
 	RollbackPercent *int32 `json:"rollbackPercent,omitempty"`
+
+	// remember defines whether the resync of a parent is done without a call of
+	// the script if nothing changed since the last call. If it is false, the
+	// script is called in each resync. A script that mentions the time is called
+	// in each resync in any case. Defaults to true.
+	Remember *bool `json:"remember,omitempty"`
 }
 
 // Rollback defines when the previous version of a script is used again.

@@ -1,0 +1,46 @@
+package build
+
+import (
+	"testing"
+
+	"metascript/controller/object/objecttest"
+	"metascript/controller/spec/spectest"
+)
+
+func TestHooksRememberUnlessTheyMaySeeTheTime(t *testing.T) {
+	const sync = "def sync(parent): return {'children': []}\n"
+	script := func(source string) string { return "script: " + objecttest.Inline("Starlark", source) }
+	javaScript := func(source string) string { return "script: " + objecttest.Inline("JavaScript", source) }
+	for _, c := range []struct {
+		name, spec string
+		want       bool
+	}{
+		{"a script", script(sync), true},
+		{"a parameter now", script("def sync(parent, now): return {'children': []}\n"), false},
+		{"a key now", script("def sync(request): return {'status': {'time': request['now']}, 'children': []}\n"), false},
+		{"the word in a comment", script("# not now\n" + sync), false},
+		{"the word within other words", script("# unknown, nowhere, Dates\n" + sync), true},
+		{"an escaped letter", script("def sync(request): return {'status': {'time': request['n\\x6fw']}, 'children': []}\n"), false},
+		{"Date", javaScript("exports.sync = () => ({status: {hour: new Date().getHours()}, children: []});"), false},
+		{"JavaScript", javaScript("exports.sync = () => ({children: []});"), true},
+		{"a finalize hook that sees the time", script(sync + "def finalize(now): return {'children': [], 'finalized': True}\n"), false},
+		{"a customize hook", script(sync + "def customize(parent): return {'relatedResources': []}\n"), true},
+		{"a webhook", "hooks: {sync: {webhook: {url: 'http://a/'}}}", false},
+		{"a customize webhook", script(sync) + "\nhooks: {customize: {webhook: {url: 'http://a/'}}}", false},
+		{"a fallback", "hooks: {sync: {script: " + objecttest.Inline("Starlark", sync) + ", webhook: {url: 'http://a/'}}}", false},
+		{"a listed script", "hooks: {sync: {script: " + objecttest.Inline("Starlark", sync) + "}}", true},
+		{"it is turned off", "script: {language: Starlark, remember: false, inline: " + objecttest.Quoted(sync) + "}", false},
+		{"it is turned on", "script: {language: Starlark, remember: true, inline: " + objecttest.Quoted(sync) + "}", true},
+	} {
+		loaded := load(t, newBuilder(), c.spec)
+		if got := loaded.Hooks().Remembers; got != c.want {
+			t.Errorf("%s: Remembers is %t", c.name, got)
+		}
+		off := newBuilder()
+		off.AlwaysResync = true
+		loaded, err := off.ReadAndBuild(t.Context(), spectest.Composite(t, c.spec))
+		if err != nil || loaded.Hooks().Remembers {
+			t.Errorf("%s: with AlwaysResync Remembers is %t, %v", c.name, loaded.Hooks().Remembers, err)
+		}
+	}
+}

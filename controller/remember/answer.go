@@ -1,0 +1,77 @@
+package remember
+
+import (
+	"hash/maphash"
+	"strings"
+
+	"metascript/controller/hook"
+)
+
+// An Answer is a digest of the answer of a script, by parts. Answers are compared with ==. The zero value is of no answer.
+type Answer struct{ status, parent, children, events, again uint64 }
+
+// AnswerOf returns the digest of a response.
+func AnswerOf(r *hook.Response) Answer {
+	a := Answer{status: digest(r.Status), parent: mix(changes(r.Labels), changes(r.Annotations)), again: uint64(r.ResyncAfter), children: 1}
+	if r.Children != nil {
+		for o := range r.Children.Added() {
+			a.children = mix(a.children, digest(o.Map()))
+		}
+	}
+	for _, e := range r.Events {
+		a.events = mix(a.events, maphash.Comparable(seed, e))
+	}
+	return a
+}
+
+// difference names the parts in which b differs from a; "" if they are equal.
+func (a Answer) difference(b Answer) string {
+	var parts []string
+	for _, part := range []struct {
+		name string
+		a, b uint64
+	}{{"status", a.status, b.status}, {"labels or annotations", a.parent, b.parent}, {"children", a.children, b.children}, {"events", a.events, b.events}, {"resyncAfterSeconds", a.again, b.again}} {
+		if part.a != part.b {
+			parts = append(parts, part.name)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "its answer differs in " + strings.Join(parts, ", ")
+}
+
+// changes is a hash of changes to labels or annotations.
+func changes(all hook.Changes) (sum uint64) {
+	for key, value := range all {
+		text := ""
+		if value != nil {
+			text = "=" + *value
+		}
+		sum += mix(maphash.String(seed, key), maphash.String(seed, text))
+	}
+	return sum
+}
+
+// digest is a hash of a JSON-shaped value. The order of keys does not count.
+func digest(v any) uint64 {
+	switch v := v.(type) {
+	case map[string]any:
+		sum := maphash.String(seed, "{}")
+		for key, value := range v {
+			sum += mix(maphash.String(seed, key), digest(value))
+		}
+		return sum
+	case []any:
+		sum := maphash.String(seed, "[]")
+		for _, value := range v {
+			sum = mix(sum, digest(value))
+		}
+		return sum
+	case string:
+		return maphash.String(seed, v)
+	case nil:
+		return mix(0, 0)
+	}
+	return maphash.Comparable(seed, v)
+}

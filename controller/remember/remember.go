@@ -1,0 +1,166 @@
+// Package remember decides which reconciles need not be done, because they would do the same as the one before: nothing.
+//
+// # The rule
+//
+// The reconcile of a parent is not done if all of this is true:
+//
+//   - its only reason is a resync
+//   - the last reconcile ended clean: it called the script, returned no error, wrote nothing, made no dry run, had nothing to warn
+//     of, has nothing to wait for and no rollout to continue, and counts no writes of something that somebody else changes; and the
+//     parent was not being finalized
+//   - the [State] is the same as when that reconcile began
+//   - the hooks are of the same version, and their answers depend on their requests only; see build.Hooks.Remembers
+//
+// Such a reconcile records no event, logs nothing that the script prints, and calls nobody. Package reconcile asks a [Memory] of each
+// parent, and tells it what a reconcile does.
+//
+// # Why no change is missed
+//
+// A queue keeps the reasons of a key from one Take of the key to the next. So if the reason is only a resync, no event has added
+// another reason since the last Take, which was before the last reconcile read the caches. Events come after the cache has the change:
+// either the last reconcile has seen the change, or the event adds its reason after that Take. An event that comes while a reconcile
+// runs adds its reason after the Take too, so that the next reconcile is done, whether or not the one that runs has seen the change.
+// This is a comparison of numbers, for everything that a reconcile reads:
+//
+//   - The parent. If the controller ignores changes of its status, such an event adds no reason; State has the resourceVersion.
+//   - Children, before and after a change of their owner, and orphans that the selector of a parent matches: their events add a
+//     reason for the parent. A parent whose selector changes has an event itself.
+//   - Children that a cache lacks since they have lost the label of its objects: they are noted before the event adds its reason.
+//   - Related objects, and namespaces by whose labels a rule selects: their events add a reason for each parent whose rules match
+//     the object before or after the change. A cache that is being filled is an error, so that the reconcile is not clean.
+//   - ControllerRevisions. Their events add no reason if they show a change as we make it. State has those of the parent, and the events
+//     of orphans add a reason.
+//   - What we write ourselves. A reconcile that writes is not clean.
+//   - The definitions of kinds, and what the account of the controller may do: their changes begin another epoch of State. The
+//     checks of the account are done also if the reconcile is not.
+//   - A new version of the hooks drops the Memory.
+//
+// An event can add its reason as a resync: while the caches are being filled, before the first reconcile. It came after its cache had the
+// change, so that the first reconcile has seen it.
+//
+// State also has all objects that the parent owns, although their events add a reason. It costs little, and heals what a lost event, such
+// as one whose handler failed, would leave; and an owner reference with the UID of the parent and another name has no event for it.
+//
+// # Controls
+//
+// One in 256 such reconciles, on average, is done nevertheless. If it wants a write, or the answer of the script differs from the remembered one, the
+// rule did not hold: the script sees something that it should not see, or there is a mistake in this package. Then
+// the [Switch] of the version is turned off. The result does not count if the State or the reasons have changed meanwhile, or if it is an
+// error. For a related object and an orphan there is no State: if the event of a change is not handled before the control ends, the
+// control fails by mistake. This only costs time: the scripts are called in each resync until they are edited.
+package remember
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"metascript/controller/object"
+)
+
+var seed = maphash.MakeSeed()
+
+// A State is what a reconcile depends on and what has no event that adds a reason. States are compared with ==.
+type State struct {
+	Epoch uint64 // see Epoch
+	sum   uint64 // of the objects
+}
+
+// Add adds objects, in any order, by their UID and resourceVersion.
+func (s *State) Add(objects ...*object.Object) {
+	for _, o := range objects {
+		s.sum += mix(maphash.String(seed, string(o.GetUID())), maphash.String(seed, o.GetResourceVersion()))
+	}
+}
+
+// mix is a hash of two hashes, in this order.
+func mix(a, b uint64) uint64 { return maphash.Comparable(seed, [2]uint64{a, b}) }
+
+// An Epoch is a number that changes when something changes that concerns all parents of a controller. The zero value can be used. It is
+// safe for concurrent use.
+type Epoch struct{ n atomic.Uint64 }
+
+// Begin begins another epoch: what was remembered before does not count.
+func (e *Epoch) Begin() { e.n.Add(1) }
+
+// State returns a State of this epoch and of no object.
+func (e *Epoch) State() State { return State{Epoch: e.n.Load()} }
+
+// A Switch turns off remembering for one version of the hooks, and says when there is a control. The zero value is on. It is safe for
+// concurrent use.
+type Switch struct {
+	off   atomic.Bool
+	since atomic.Int64 // how many reconciles need not have been done since the last control
+}
+
+// On reports whether remembering is on.
+func (s *Switch) On() bool { return !s.off.Load() }
+
+// TurnOff turns it off.
+func (s *Switch) TurnOff() { s.off.Store(true) }
+
+// controls says that one in so many reconciles that need not be done is done, on average.
+const controls = 256
+
+// Control reports whether a reconcile that need not be done is done as a control: none of the first ones after a control, and then each
+// with the same probability, so that it is not the same parent each time.
+func (s *Switch) Control() bool {
+	if s.since.Add(1) <= controls/2 || rand.N(controls/2) > 0 {
+		return false
+	}
+	s.since.Store(0)
+	return true
+}
+
+// A Memory is what is remembered of the last reconcile of one parent. The zero value remembers nothing. It is not safe for concurrent use.
+type Memory struct {
+	clean  bool // the last reconcile that has ended was clean
+	state  State
+	answer Answer
+
+	// These fields are about the reconcile that runs.
+
+	control bool   // it is done as a control
+	before  Answer // the remembered answer, of a control
+	did     bool   // it has written, or is Unsettled
+	wrote   string // the first write
+}
+
+// Holds reports whether the next reconcile would do nothing if the state is now.
+func (m *Memory) Holds(now State) bool { return m.clean && m.state == now }
+
+// Begin notes that a reconcile begins, in the state now, which must be computed before anything is read. control says that it need not be
+// done.
+func (m *Memory) Begin(now State, control bool) {
+	*m = Memory{state: now, control: control, before: m.answer}
+}
+
+// Wrote notes a write of the reconcile that runs, or a dry run.
+func (m *Memory) Wrote(op string) {
+	if m.did = true; m.wrote == "" {
+		m.wrote = op
+	}
+}
+
+// Unsettled notes that the reconcile that runs does something that the next one has to do again, such as a warning.
+func (m *Memory) Unsettled() { m.did = true }
+
+// Answered notes the answer of the script.
+func (m *Memory) Answered(a Answer) { m.answer = a }
+
+// End notes that the reconcile has ended. settled says that it called the script, failed with nothing and waits for nothing.
+func (m *Memory) End(settled bool) { m.clean = settled && !m.did && m.answer != (Answer{}) }
+
+// Mismatch says in what a control differs from what was remembered; "" in nothing. It is called after End. The reconcile must not have
+// failed, and nothing may have changed since before it began.
+func (m *Memory) Mismatch() string {
+	switch {
+	case !m.control:
+		return ""
+	case m.wrote != "":
+		return "it wants to " + m.wrote
+	case m.answer != (Answer{}):
+		return m.before.difference(m.answer)
+	}
+	return ""
+}
