@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,7 +131,7 @@ func (s *converting) List(options metav1.ListOptions) (runtime.Object, error) {
 	found.ResourceVersion, found.Continue = listed.GetResourceVersion(), listed.GetContinue()
 	d := newDecoder(s.spec.MetadataOnly, s.owned)
 	for i := range listed.Items {
-		o, err := s.convert(d, &listed.Items[i])
+		o, err := convert(d, &listed.Items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func (s *converting) List(options metav1.ListOptions) (runtime.Object, error) {
 }
 
 // convert returns an object as packed; other objects, such as a metav1.Status, are returned as they are.
-func (s *converting) convert(d *decoder, o runtime.Object) (runtime.Object, error) {
+func convert(d *decoder, o runtime.Object) (runtime.Object, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return o, nil
@@ -160,13 +161,25 @@ func (s *converting) Watch(options metav1.ListOptions) (watch.Interface, error) 
 	if err != nil {
 		return nil, err
 	}
-	d := newDecoder(s.spec.MetadataOnly, s.owned)
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
-		converted, err := s.convert(d, e.Object)
-		if err != nil {
-			return watch.Event{Type: watch.Error, Object: &apierrors.NewInternalError(err).ErrStatus}, true
-		}
-		e.Object = converted
-		return e, true
-	}), nil
+	decoder := &conversion{w, newDecoder(s.spec.MetadataOnly, s.owned)}
+	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")), nil
 }
+
+// A conversion packs the objects of another watch. It implements watch.Decoder.
+type conversion struct {
+	from    watch.Interface
+	decoder *decoder
+}
+
+// Decode implements watch.Decoder.
+func (c *conversion) Decode() (watch.EventType, runtime.Object, error) {
+	event, ok := <-c.from.ResultChan()
+	if !ok {
+		return "", nil, io.EOF
+	}
+	o, err := convert(c.decoder, event.Object)
+	return event.Type, o, err
+}
+
+// Close implements watch.Decoder.
+func (c *conversion) Close() { c.from.Stop() }
