@@ -38,6 +38,10 @@ func (p *Parser) pack(v any) error {
 	case float64:
 		p.out = binary.LittleEndian.AppendUint64(append(p.out, tagFloat), math.Float64bits(v))
 	case string:
+		if number, ok := wordNumber(unsafe.Slice(unsafe.StringData(v), len(v))); ok {
+			p.out = append(p.out, tagWord, number)
+			return nil
+		}
 		p.out = append(p.out, tagString)
 		p.packText(v)
 	case Map:

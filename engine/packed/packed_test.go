@@ -137,6 +137,7 @@ func check(t testing.TB, path string, v, want any) {
 // texts are JSON objects with everything that is special.
 func texts() []string {
 	all := []string{
+		`{"phase":"Running","l":["True","true","v1",""],"Running":{"v1":"x"}}`,
 		`{}`, ` { } `, `{"a":{}}`, `{"a":[]}`, `{"a":null,"b":true,"c":false}`,
 		`{"b":1,"a":2}`, `{"a":1,"b":{"d":1,"c":2},"a":3}`, `{"a":1,"a":2,"a":3,"":4,"":5}`,
 		`{"i":[0,-0,1,-1,127,128,-128,9223372036854775807,-9223372036854775808,9223372036854775808,-9223372036854775809,18446744073709551616]}`,

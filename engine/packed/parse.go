@@ -337,7 +337,8 @@ func (p *Parser) close(tag byte, base, first int) error {
 	all := p.entries[first:]
 	size := len(p.out) - base
 	var fixed [1 + 2*binary.MaxVarintLen64]byte
-	count := binary.AppendUvarint(fixed[:0:0], uint64(len(all)))
+	var number [binary.MaxVarintLen64]byte
+	count := binary.AppendUvarint(number[:0], uint64(len(all)))
 	table := 0
 	if len(all) > maxPlain {
 		table = 2 * len(all)
