@@ -342,7 +342,6 @@ func (r *Reconciler) ReleaseFinalizers(release bool) {
 // Rediscover queues the parents whose customize hook requested resources of an API group. It is called when a definition of
 // the group has changed.
 func (r *Reconciler) Rediscover(group string) {
-	r.epoch.Begin()
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	for parent, state := range r.states.all {

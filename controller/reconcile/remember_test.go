@@ -301,7 +301,8 @@ func TestResyncIsRemembered(t *testing.T) {
 		{"nothing changed", true, func(*testing.T, *smallWorld) {}, 0},
 		{"remembering is off", false, func(*testing.T, *smallWorld) {}, 2},
 		{"it is turned off for the version", true, func(_ *testing.T, w *smallWorld) { w.current.Load().Remember.TurnOff() }, 2},
-		{"definitions have changed", true, func(_ *testing.T, w *smallWorld) { w.Rediscover("other.example.com") }, 2},
+		{"the definition of the parents has changed", true, func(_ *testing.T, w *smallWorld) { w.RetryStatus() }, 2},
+		{"a definition of another group has changed", true, func(_ *testing.T, w *smallWorld) { w.Rediscover("other.example.com") }, 0},
 		{"roles have changed", true, func(_ *testing.T, w *smallWorld) { w.RetryDenied() }, 2},
 		{"the hooks were outdated", true, func(_ *testing.T, w *smallWorld) { w.states.outdate() }, 2},
 		{"a child whose event was lost", true, func(t *testing.T, w *smallWorld) {

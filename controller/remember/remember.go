@@ -31,8 +31,9 @@
 //   - ControllerRevisions. Their events add no reason if they show a change as we make it. State has those of the parent, and the events
 //     of orphans add a reason.
 //   - What we write ourselves. A reconcile that writes is not clean.
-//   - The definitions of kinds, and what the account of the controller may do: their changes begin another epoch of State. The
-//     checks of the account are done also if the reconcile is not.
+//   - The definitions of the kinds of parents and children, and what the account of the controller may do: their changes begin another
+//     epoch of State. The definitions of related objects add a reason for each parent whose rules name their group. The checks of the
+//     account are done also if the reconcile is not.
 //   - A new version of the hooks drops the Memory.
 //
 // An event can add its reason as a resync: while the caches are being filled, before the first reconcile. It came after its cache had the
