@@ -38,11 +38,11 @@ func TestFeedIsOfCacheAndNotOfResource(t *testing.T) {
 	o.SetName("a")
 	w.feeds[informer.Spec{Resource: configMaps, Label: "ours"}].on(nil, o)
 	if len(told) > 0 {
-		t.Errorf("the controller with the parents is told of %v by the other cache", told)
+		t.Errorf("the controller with the parents gets %v from the other cache", told)
 	}
 	w.feeds[informer.Spec{Resource: configMaps}].on(nil, o)
 	if len(told) != 1 {
-		t.Errorf("the controller with the parents is told of %v, want a", told)
+		t.Errorf("the controller with the parents gets %v, want a", told)
 	}
 	w.Leave("children")
 	w.Leave("parents")

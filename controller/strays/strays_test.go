@@ -24,7 +24,7 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// An owner notes the names of what it is told of.
+// An owner records the names that it gets.
 type owner struct {
 	kinds []claim.Cache
 	noted []string
