@@ -59,7 +59,7 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	if parent := w.r.binding.Parent(c.key); parent != nil && w.remembers(c.version) {
 		now = binding.Observed(w.r.binding, parent, now)
 	}
-	c.state.memory.Begin(now, control)
+	c.state.memory.Begin(now, control, func() bool { return w.r.queue.Pending(c.key)&^queue.Resync != 0 })
 }
 
 // endMemory is called after a reconcile, with its results. If a control had something to do, nothing is remembered any more with this
@@ -71,7 +71,7 @@ func (w *worker) endMemory(c *reconciliation, again time.Duration, err error) {
 	}
 	c.state.memory.End(err == nil && again == 0 && c.isQuiet(parent))
 	wrong := c.state.memory.Mismatch()
-	if wrong == "" || err != nil || w.r.queue.Pending(c.key)&^queue.Resync != 0 {
+	if wrong == "" || err != nil {
 		return
 	}
 	c.version.Remember.TurnOff()

@@ -125,21 +125,33 @@ type Memory struct {
 	before  Answer // the remembered answer, of a control
 	did     bool   // it has written, or is Unsettled
 	wrote   string // the first write
+
+	disturbed func() bool // reports whether something has changed since it began; nil once it was asked
+	excused   bool        // something has changed before its first write, so that a difference does not count
 }
 
 // Holds reports whether the next reconcile would do nothing if the state is now.
 func (m *Memory) Holds(now State) bool { return m.clean && m.state == now }
 
 // Begin notes that a reconcile begins, in the state now, which must be computed before anything is read. control says that it need not be
-// done.
-func (m *Memory) Begin(now State, control bool) {
-	*m = Memory{state: now, control: control, before: m.answer}
+// done. disturbed reports whether something has changed since; it is called before the first write, which is a change itself, or at the
+// end.
+func (m *Memory) Begin(now State, control bool, disturbed func() bool) {
+	*m = Memory{state: now, control: control, before: m.answer, disturbed: disturbed}
 }
 
-// Wrote notes a write of the reconcile that runs, or a dry run.
+// Wrote notes that the reconcile that runs is about to write, or to make a dry run.
 func (m *Memory) Wrote(op string) {
+	m.ask()
 	if m.did = true; m.wrote == "" {
 		m.wrote = op
+	}
+}
+
+// ask asks once whether something has changed since the reconcile began.
+func (m *Memory) ask() {
+	if m.disturbed != nil {
+		m.excused, m.disturbed = m.disturbed(), nil
 	}
 }
 
@@ -150,13 +162,16 @@ func (m *Memory) Unsettled() { m.did = true }
 func (m *Memory) Answered(a Answer) { m.answer = a }
 
 // End notes that the reconcile has ended. settled says that it called the script, failed with nothing and waits for nothing.
-func (m *Memory) End(settled bool) { m.clean = settled && !m.did && m.answer != (Answer{}) }
+func (m *Memory) End(settled bool) {
+	m.ask()
+	m.clean = settled && !m.did && m.answer != (Answer{})
+}
 
-// Mismatch says in what a control differs from what was remembered; "" in nothing. It is called after End. The reconcile must not have
-// failed, and nothing may have changed since before it began.
+// Mismatch says in what a control differs from what was remembered; "" in nothing, or if something has changed meanwhile. It is called
+// after End. The reconcile must not have failed.
 func (m *Memory) Mismatch() string {
 	switch {
-	case !m.control:
+	case !m.control || m.excused:
 		return ""
 	case m.wrote != "":
 		return "it wants to " + m.wrote

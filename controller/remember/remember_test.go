@@ -20,6 +20,8 @@ func someAnswer(change func(*hook.Response)) Answer {
 	return AnswerOf(r)
 }
 
+func undisturbed() bool { return false }
+
 func stateOf(e *Epoch, objects ...*object.Object) State {
 	s := e.State()
 	s.Add(objects...)
@@ -63,7 +65,7 @@ func TestMemory(t *testing.T) {
 		{"no answer", func(*Memory) {}, true, false},
 	} {
 		var m Memory
-		m.Begin(state, false)
+		m.Begin(state, false, undisturbed)
 		if c.do(&m); m.Holds(state) {
 			t.Errorf("%s: it holds before the end", c.name)
 		}
@@ -73,7 +75,7 @@ func TestMemory(t *testing.T) {
 		if m.Holds(other) {
 			t.Errorf("%s: it holds for another state", c.name)
 		}
-		if m.Begin(state, false); m.Holds(state) {
+		if m.Begin(state, false, undisturbed); m.Holds(state) {
 			t.Errorf("%s: it holds when the next one has begun", c.name)
 		}
 	}
@@ -106,10 +108,10 @@ func TestMismatch(t *testing.T) {
 		{"a write", func(m *Memory) { m.Answered(someAnswer(nil)); m.Wrote("create a"); m.Wrote("delete b") }, false, "it wants to create a"},
 	} {
 		var m Memory
-		m.Begin(e.State(), false)
+		m.Begin(e.State(), false, undisturbed)
 		m.Answered(someAnswer(nil))
 		m.End(true)
-		m.Begin(e.State(), !c.other)
+		m.Begin(e.State(), !c.other, undisturbed)
 		c.do(&m)
 		if m.End(true); m.Mismatch() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
@@ -155,5 +157,32 @@ func TestSwitch(t *testing.T) {
 	}
 	if s.TurnOff(); s.On() {
 		t.Error("it is on after it was turned off")
+	}
+}
+
+// What a control writes is a change itself, so that only changes before its first write excuse a difference.
+func TestChangesDuringControl(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after bool // whether something has changed before the write, and after it
+		want          string
+	}{
+		{"nothing", false, false, "it wants to update a"},
+		{"our own write", false, true, "it wants to update a"},
+		{"something before", true, true, ""},
+	} {
+		var e Epoch
+		var m Memory
+		m.Begin(e.State(), false, undisturbed)
+		m.Answered(someAnswer(nil))
+		m.End(true)
+		changed := c.before
+		m.Begin(e.State(), true, func() bool { return changed })
+		m.Answered(someAnswer(nil))
+		m.Wrote("update a")
+		changed = c.after
+		if m.End(true); m.Mismatch() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
+		}
 	}
 }
