@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // Fields are the fields of an object that a field manager owns. The zero value owns nothing.
@@ -30,8 +31,8 @@ type Fields struct {
 // subresources do not count.
 func Of(o *object.Object, applier string, others ...string) Fields {
 	var found Fields
-	metadata, _ := o.Map()["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
+	field, _ := o.At("metadata", "managedFields")
+	entries, _ := field.([]any)
 	for _, entry := range entries {
 		e, _ := entry.(map[string]any)
 		manager, _ := e["manager"].(string)
@@ -90,7 +91,8 @@ func (f Fields) Applied(o *object.Object) (map[string]any, error) {
 	if err := set.FromJSON(strings.NewReader(f.Set)); err != nil {
 		return nil, fmt.Errorf("%s: read its managedFields: %w", object.Describe(o), err)
 	}
-	applied := partOfMap(set, o.Map())
+	content, _ := tree.MapOf(o.Value())
+	applied := partOfMap(set, content)
 	identify(applied, o)
 	return applied, nil
 }
@@ -107,21 +109,21 @@ func identify(applied map[string]any, o *object.Object) {
 	}
 }
 
-// part returns the part of v that is in set.
+// part returns the part of v that is in set. Of a packed value it builds no more.
 func part(set *fieldpath.Set, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return partOfMap(set, v)
-	case []any:
-		return partOfList(set, v)
+	if m, ok := tree.MapOf(v); ok {
+		return partOfMap(set, m)
+	}
+	if list, ok := tree.ArrayOf(v); ok {
+		return partOfList(set, list)
 	}
 	return v
 }
 
 // partOfMap returns the fields of m that are in set.
-func partOfMap(set *fieldpath.Set, m map[string]any) map[string]any {
+func partOfMap(set *fieldpath.Set, m tree.Map) map[string]any {
 	fields := map[string]any{}
-	for key, v := range m {
+	for key, v := range m.All() {
 		if p, owned := below(set, fieldpath.PathElement{FieldName: &key}, v); owned {
 			fields[key] = p
 		}
@@ -130,9 +132,10 @@ func partOfMap(set *fieldpath.Set, m map[string]any) map[string]any {
 }
 
 // partOfList returns the items of list that are in set, in their order.
-func partOfList(set *fieldpath.Set, list []any) []any {
+func partOfList(set *fieldpath.Set, list tree.Array) []any {
 	found, elements := []any{}, elementsOf(set)
-	for i, item := range list {
+	for i := range list.Len() {
+		item := list.Index(i)
 		if element, owned := elements.find(i, item); owned {
 			p, _ := below(set, element, item)
 			found = append(found, p)
@@ -146,7 +149,10 @@ func below(set *fieldpath.Set, element fieldpath.PathElement, v any) (any, bool)
 	if inside, found := set.Children.Get(element); found {
 		return part(inside, v), true
 	}
-	return v, set.Members.Has(element)
+	if !set.Members.Has(element) {
+		return nil, false
+	}
+	return tree.Native(v), true
 }
 
 // elements is an index of the path elements of a list, so that each item is found without a comparison with all elements.
@@ -183,14 +189,14 @@ func (e elements) add(element fieldpath.PathElement) {
 // find returns the element that identifies item, which is at index i of the list.
 func (e elements) find(i int, item any) (fieldpath.PathElement, bool) {
 	candidates := []fieldpath.PathElement{{Index: &i}}
-	if fields, isMap := item.(map[string]any); isMap {
+	if fields, isMap := tree.MapOf(item); isMap {
 		for _, names := range e.keys {
 			if key := keyOf(fields, names); key != nil {
 				candidates = append(candidates, fieldpath.PathElement{Key: key})
 			}
 		}
 	} else {
-		v := value.NewValueInterface(item)
+		v := value.NewValueInterface(tree.Native(item))
 		candidates = append(candidates, fieldpath.PathElement{Value: &v})
 	}
 	for _, candidate := range candidates {
@@ -202,14 +208,14 @@ func (e elements) find(i int, item any) (fieldpath.PathElement, bool) {
 }
 
 // keyOf returns the key of an item with fields of these names; nil if one is missing.
-func keyOf(item map[string]any, names []string) *value.FieldList {
+func keyOf(item tree.Map, names []string) *value.FieldList {
 	key := make(value.FieldList, 0, len(names))
 	for _, name := range names {
-		field, exists := item[name]
+		field, exists := item.Get(name)
 		if !exists {
 			return nil
 		}
-		key = append(key, value.Field{Name: name, Value: value.NewValueInterface(field)})
+		key = append(key, value.Field{Name: name, Value: value.NewValueInterface(tree.Native(field))})
 	}
 	return &key
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/ownership"
 )
@@ -53,10 +54,6 @@ status: {phase: Running}
 func TestAppliedReturnsOnlyTheAppliedFields(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	fields := ownership.Of(o, "metacontroller")
-	got, err := fields.Applied(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := objecttest.Parse(t, `
 apiVersion: v1
 kind: Pod
@@ -70,8 +67,11 @@ spec:
   nodeSelector: {disk: ssd}
   containers: [{name: c, ports: [{containerPort: 80}]}]
 `)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("applied (-want +got):\n%s", diff)
+	for _, o := range []*object.Object{o, objecttest.Packed(t, o)} {
+		got, err := fields.Applied(o)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("applied: error %v (-want +got):\n%s", err, diff)
+		}
 	}
 	if fields.Updated {
 		t.Error("an update of the status counts as one of the object")

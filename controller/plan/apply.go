@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // LastApplied is the annotation of dynamic apply with what was last applied to a child. Its text is the same, byte for byte,
@@ -41,19 +42,20 @@ func apply(have, want *object.Object) (*object.Object, error) {
 	}
 	desired := object.Copy(want).Map()
 	dropNulls(desired)
-	dropUnstored(desired, last, have.Map())
-	result := object.New(merge(have.Map(), last, desired))
+	observed := contentOf(have)
+	dropUnstored(desired, last, observed)
+	result := object.New(merge(observed, last, desired))
 	restore(result, have)
 	return result, remember(result, want)
 }
 
 // restore sets the fields of result that only the API server sets, and the status, to those of have.
 func restore(result, have *object.Object) {
-	observed, into := metadata(have), metadata(result)
+	observed, into := metadataOf(have), metadata(result)
 	for _, name := range system {
 		put(into, name, observed)
 	}
-	put(result.Map(), "status", have.Map())
+	put(result.Map(), "status", contentOf(have))
 	keepController(result, have)
 }
 
@@ -71,9 +73,9 @@ func keepController(result, have *object.Object) {
 }
 
 // put copies the field name of from into into, or deletes it if from does not have it.
-func put(into map[string]any, name string, from map[string]any) {
-	if value, found := from[name]; found {
-		into[name] = object.CopyValue(value)
+func put(into map[string]any, name string, from tree.Map) {
+	if value, found := from.Get(name); found {
+		into[name] = built(value)
 	} else {
 		delete(into, name)
 	}
@@ -92,7 +94,7 @@ func metadata(o *object.Object) map[string]any {
 // remember sets the annotation LastApplied of o to want: as JSON with sorted keys, HTML escaping and nulls, and without the
 // annotation itself.
 func remember(o, want *object.Object) error {
-	text, err := json.Marshal(withoutLastApplied(want).Map())
+	text, err := tree.AppendJSON(nil, withoutLastApplied(want).Map())
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(want), err)
 	}
@@ -140,10 +142,10 @@ func recall(have *object.Object) (map[string]any, error) {
 
 // dropUnstored removes empty maps and lists that were applied before and are not in the object: the API server does not
 // store them, so there would always be a difference.
-func dropUnstored(desired, last, have map[string]any) {
+func dropUnstored(desired, last map[string]any, have tree.Map) {
 	for key, want := range desired {
 		before, applied := last[key]
-		stored, there := have[key]
+		stored, there := have.Get(key)
 		switch {
 		case !applied:
 		case !there && hollow(want) && hollow(before):
@@ -159,29 +161,33 @@ func dropUnstoredIn(want, before, stored any) {
 	switch w := want.(type) {
 	case map[string]any:
 		b, _ := before.(map[string]any)
-		s, _ := stored.(map[string]any)
-		dropUnstored(w, b, s)
+		dropUnstored(w, b, readMap(stored))
 	case []any:
 		b, _ := before.([]any)
-		s, _ := stored.([]any)
+		s, ok := tree.ArrayOf(stored)
+		if !ok {
+			s = tree.GoSlice(nil)
+		}
 		dropUnstoredItems(w, b, s)
 	}
 }
 
 // dropUnstoredItems pairs the items as merge does: by the field that identifies them, or else by their index.
-func dropUnstoredItems(want, before, stored []any) {
-	if key := commonKey(stored, before, want); key != "" {
+func dropUnstoredItems(want, before []any, stored tree.Array) {
+	if key := commonKey(stored, tree.GoSlice(before), tree.GoSlice(want)); key != "" {
 		wants, befores := byKey(want, key), byKey(before, key)
-		for id, item := range byKey(stored, key) {
+		for i := range stored.Len() {
+			item := readMap(stored.Index(i))
+			id := identify(item, key)
 			dropUnstored(wants[id], befores[id], item)
 		}
 		return
 	}
-	if len(before) != len(want) || len(stored) != len(want) {
+	if len(before) != len(want) || stored.Len() != len(want) {
 		return
 	}
 	for i := range want {
-		dropUnstoredIn(want[i], before[i], stored[i])
+		dropUnstoredIn(want[i], before[i], stored.Index(i))
 	}
 }
 

@@ -14,19 +14,27 @@ var marks = []string{LastApplied, AppliedDigest}
 // Difference returns the path of the first field, in the order of keys, in which a and b differ, such as
 // "spec.containers[0].image"; "" if they are equal. Numbers are compared by value, and the annotations that record what was
 // applied are ignored.
-func Difference(a, b map[string]any) string { return difference(a, b).String() }
+func Difference(a, b map[string]any) string {
+	return difference(tree.GoMap(a), tree.GoMap(b)).String()
+}
 
-func difference(a, b map[string]any) Path { return diffMap(nil, a, b) }
+// ObjectDifference is Difference for the contents of two objects, which are not built if they are packed.
+func ObjectDifference(a, b *object.Object) string {
+	return difference(contentOf(a), contentOf(b)).String()
+}
 
-func diffMap(path Path, a, b map[string]any) Path {
-	keys := slices.Collect(maps.Keys(a))
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
+func difference(a, b tree.Map) Path { return diffMap(nil, a, b) }
+
+func diffMap(path Path, a, b tree.Map) Path {
+	keys := make([]string, 0, max(a.Len(), b.Len()))
+	for key := range a.All() {
+		keys = append(keys, key)
+	}
+	for key := range b.All() {
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Compact(keys) {
 		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
 			continue
 		}
@@ -37,45 +45,40 @@ func diffMap(path Path, a, b map[string]any) Path {
 	return nil
 }
 
-func diffField(path Path, a, b map[string]any, key string) Path {
-	left, inA := a[key]
-	right, inB := b[key]
+func diffField(path Path, a, b tree.Map, key string) Path {
+	left, inA := a.Get(key)
+	right, inB := b.Get(key)
 	if inA && inB {
 		return diffValue(path, left, right)
 	}
 	// No annotations, and only annotations that are ignored, are equal.
 	if path.is("metadata", "annotations") {
-		l, _ := left.(map[string]any)
-		r, _ := right.(map[string]any)
-		return diffMap(path, l, r)
+		return diffMap(path, readMap(left), readMap(right))
 	}
 	return path
 }
 
 func diffValue(path Path, a, b any) Path {
-	switch left := a.(type) {
-	case map[string]any:
-		if right, ok := b.(map[string]any); ok {
+	if left, isMap := tree.MapOf(a); isMap {
+		if right, both := tree.MapOf(b); both {
 			return diffMap(path, left, right)
 		}
-	case []any:
-		if right, ok := b.([]any); ok {
+	} else if left, isArray := tree.ArrayOf(a); isArray {
+		if right, both := tree.ArrayOf(b); both {
 			return diffList(path, left, right)
 		}
-	default:
-		if equalScalar(a, b) {
-			return nil
-		}
+	} else if equalScalar(a, b) {
+		return nil
 	}
 	return path
 }
 
-func diffList(path Path, a, b []any) Path {
-	if len(a) != len(b) {
+func diffList(path Path, a, b tree.Array) Path {
+	if a.Len() != b.Len() {
 		return path
 	}
-	for i := range a {
-		if d := diffValue(path.to(i), a[i], b[i]); d != nil {
+	for i := range a.Len() {
+		if d := diffValue(path.to(i), a.Index(i), b.Index(i)); d != nil {
 			return d
 		}
 	}
@@ -157,7 +160,21 @@ func contentOf(o *object.Object) tree.Map {
 	return content
 }
 
-// mapOf returns v if it is a map, and nil otherwise.
+// metadataOf returns the metadata of o, which are not built if o is packed; no fields if there are none.
+func metadataOf(o *object.Object) tree.Map {
+	metadata, _ := o.At("metadata")
+	return readMap(metadata)
+}
+
+// readMap returns v if it is a map, in whichever form, and otherwise a map without keys.
+func readMap(v any) tree.Map {
+	if m, ok := tree.MapOf(v); ok {
+		return m
+	}
+	return tree.GoMap(nil)
+}
+
+// mapOf returns v if it is a map that is built, and nil otherwise.
 func mapOf(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

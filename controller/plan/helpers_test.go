@@ -9,6 +9,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/engine/tree"
 )
 
 // Objects out of YAML.
@@ -92,6 +93,17 @@ func plan(t testing.TB, observed, desired *object.Set, rules Rules) []Op {
 	return plan.Ops
 }
 
+// merged returns the result of merge, which is the same for both forms of the observed object.
+func merged(t testing.TB, observed, last, desired map[string]any) map[string]any {
+	t.Helper()
+	result := merge(tree.GoMap(observed), last, desired)
+	again := merge(contentOf(objecttest.Packed(t, object.New(observed))), last, desired)
+	if !reflect.DeepEqual(result, again) {
+		t.Errorf("the result depends on the form of the observed object (-map +packed):\n%s", cmp.Diff(result, again))
+	}
+	return again
+}
+
 // created is want as Children would create it.
 func created(t testing.TB, want *object.Object) *object.Object {
 	t.Helper()
@@ -114,14 +126,15 @@ func newServer(kinds ...object.Kind) *server {
 	return &server{kinds: kinds, stored: map[object.Kind]map[object.Key]*object.Object{}}
 }
 
-// observed is a snapshot of what is stored.
-func (s *server) observed() *object.Set {
+// observed is a snapshot of what is stored, as caches hold it.
+func (s *server) observed(t testing.TB) *object.Set {
+	t.Helper()
 	set := &object.Set{}
 	for _, kind := range s.kinds {
 		set.Declare(kind)
 		var group []*object.Object
 		for _, o := range s.stored[kind] {
-			group = append(group, object.Copy(o))
+			group = append(group, objecttest.Packed(t, o))
 		}
 		for _, o := range object.Sorted(group) {
 			set.Put(o)

@@ -9,6 +9,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/engine/tree"
 )
 
 // A Manager is a field manager that owns a field.
@@ -67,10 +68,11 @@ func meets(leaf fieldpath.Path, v any, path Path) bool {
 func step(v, to any) any {
 	switch to := to.(type) {
 	case string:
-		return mapOf(v)[to]
+		value, _ := readMap(v).Get(to)
+		return value
 	case int:
-		if list, ok := v.([]any); ok && to < len(list) {
-			return list[to]
+		if list, ok := tree.ArrayOf(v); ok && to < list.Len() {
+			return list.Index(to)
 		}
 	}
 	return nil

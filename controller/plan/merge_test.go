@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"metascript/engine/tree"
 )
 
 // mergeCases show the three-way merge, each value as YAML. An empty lastApplied means that nothing was applied.
@@ -278,7 +280,7 @@ func TestMerge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 			check := unchanged(t, observed, last, desired)
-			got := merge(observed, last, desired)
+			got := merged(t, observed, last, desired)
 			if diff := cmp.Diff(parse(t, c.want), got); diff != "" {
 				t.Errorf("merged (-want +got):\n%s", diff)
 			}
@@ -298,7 +300,7 @@ func TestNumbersIdentifyListItemsForEveryType(t *testing.T) {
 		}
 		observed, last := list(number, "old", true, "theirs", true), list(json.Number(fmt.Sprint(number)), "old", true)
 		want := list(float64(number), "theirs", true)
-		if diff := cmp.Diff(want, merge(observed, last, list(float64(number)))); diff != "" {
+		if diff := cmp.Diff(want, merge(tree.GoMap(observed), last, list(float64(number)))); diff != "" {
 			t.Errorf("uid %d (-want +got):\n%s", number, diff)
 		}
 	}
@@ -307,8 +309,8 @@ func TestNumbersIdentifyListItemsForEveryType(t *testing.T) {
 func TestMergeIsIdempotent(t *testing.T) {
 	for _, c := range mergeCases {
 		desired := parse(t, c.desired)
-		once := merge(parse(t, c.observed), parse(t, c.lastApplied), desired)
-		if diff := cmp.Diff(once, merge(once, desired, desired)); diff != "" {
+		once := merged(t, parse(t, c.observed), parse(t, c.lastApplied), desired)
+		if diff := cmp.Diff(once, merged(t, once, desired, desired)); diff != "" {
 			t.Errorf("%s: merged once and twice (-once +twice):\n%s", c.name, diff)
 		}
 	}
@@ -318,7 +320,7 @@ func TestMergeResultSharesNothing(t *testing.T) {
 	for _, c := range mergeCases {
 		observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 		check := unchanged(t, observed, last, desired)
-		scribble(merge(observed, last, desired))
+		scribble(merged(t, observed, last, desired))
 		check()
 	}
 }
@@ -337,7 +339,7 @@ spec:
 `))
 	kind := desired.Kinds()[0]
 	s := newServer(kind)
-	for _, op := range plan(t, s.observed(), desired, Rules{kind: InPlace}) {
+	for _, op := range plan(t, s.observed(t), desired, Rules{kind: InPlace}) {
 		if err := s.do(op); err != nil {
 			t.Fatal(err)
 		}
@@ -348,8 +350,8 @@ spec:
 			port.(map[string]any)["nodePort"] = int64(30053 + i)
 		}
 	}
-	checkOps(t, plan(t, s.observed(), desired, Rules{kind: InPlace}))
-	for stored := range s.observed().All() {
+	checkOps(t, plan(t, s.observed(t), desired, Rules{kind: InPlace}))
+	for stored := range s.observed(t).All() {
 		want := parse(t, `{ports: [
 			{name: dns, port: 53, protocol: UDP, targetPort: 53, nodePort: 30053},
 			{name: dns-tcp, port: 53, protocol: TCP, targetPort: 53, nodePort: 30054},

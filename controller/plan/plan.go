@@ -24,6 +24,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/engine/tree"
 )
 
 // A Verb is a kind of write.
@@ -224,12 +225,11 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 	if settled(have, want) {
 		return nil, nil, nil
 	}
-	have = object.New(have.Map()) // it is built once
 	merged, err := apply(have, want)
 	if err != nil {
 		return nil, nil, err
 	}
-	differs := difference(have.Map(), p.Unstored.without(have, merged))
+	differs := difference(contentOf(have), tree.GoMap(p.Unstored.without(have, merged)))
 	if differs == nil {
 		return nil, nil, nil
 	}

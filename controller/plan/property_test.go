@@ -258,7 +258,7 @@ func (w *world) meddle() {
 // sync plans and applies once, and reports how much there was to do.
 func (w *world) sync(t *testing.T) int {
 	t.Helper()
-	observed, desired := w.observed(), w.want()
+	observed, desired := w.observed(t), w.want()
 	check := unchanged(t, mapsOf(observed, desired)...)
 	ops := plan(t, observed, desired, w.rules)
 	check()
@@ -310,7 +310,7 @@ func theirs(m map[string]any) map[string]any {
 // settled checks that what is desired is there.
 func (w *world) settled(t *testing.T) {
 	t.Helper()
-	observed := w.observed()
+	observed := w.observed(t)
 	for want := range w.want().All() {
 		kind, key := want.GroupVersionKind(), object.KeyOf(want)
 		have := observed.Get(kind, key)
@@ -365,8 +365,8 @@ func TestMergeOfRandomValues(t *testing.T) {
 		last := object.CopyValue(desired).(map[string]any)
 		g.edit(last, 3)
 		check := unchanged(t, observed, last, desired)
-		once := merge(observed, last, desired)
-		twice := merge(once, desired, desired)
+		once := merged(t, observed, last, desired)
+		twice := merged(t, once, desired, desired)
 		check()
 		if d := Difference(once, twice); d != "" {
 			t.Fatalf("merged once and twice differ at %s:\nobserved %v\nlast %v\ndesired %v\nonce %v\ntwice %v", d, observed, last, desired, once, twice)

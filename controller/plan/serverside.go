@@ -234,13 +234,13 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 func adopted(applied map[string]any, have *object.Object) {
 	inside := mapOf(applied["metadata"])
 	if _, owned := inside["ownerReferences"]; !owned {
-		put(inside, "ownerReferences", mapOf(have.Map()["metadata"]))
+		put(inside, "ownerReferences", metadataOf(have))
 	}
 }
 
 // sameAmount reports whether a and b have equal quantities at path in different forms, such as 1000m and 1.
 func sameAmount(a, b *object.Object, path Path) bool {
-	left, right := any(a.Map()), any(b.Map())
+	left, right := a.Value(), b.Value()
 	for _, to := range path {
 		left, right = step(left, to), step(right, to)
 	}
@@ -302,15 +302,14 @@ func RecreateImmutable(op Op) Op {
 }
 
 // bare returns o without its status and the fields of metadata that only the API server sets.
-func bare(o *object.Object) map[string]any {
-	all, inside := map[string]any{}, map[string]any{}
-	content := o.Map()
-	for key, value := range content {
+func bare(o *object.Object) tree.Map {
+	all, inside := tree.GoMap{}, tree.GoMap{}
+	for key, value := range contentOf(o).All() {
 		if key != "status" {
 			all[key] = value
 		}
 	}
-	for key, value := range mapOf(content["metadata"]) {
+	for key, value := range metadataOf(o).All() {
 		if !slices.Contains(system, key) {
 			inside[key] = value
 		}

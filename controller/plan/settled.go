@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
-
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -14,7 +12,7 @@ func settled(have, want *object.Object) bool {
 	if last == "" || !holds(contentOf(have), clean) {
 		return false
 	}
-	text, err := json.Marshal(clean)
+	text, err := tree.AppendJSON(make([]byte, 0, len(last)), clean)
 	return err == nil && string(text) == last
 }
 
@@ -46,13 +44,13 @@ func holdsValue(have, want any) bool {
 // holdsList compares items at the same index. Items of a list that is merged by a key may have more fields; any other list
 // is replaced as a whole.
 func holdsList(have tree.Array, want []any) bool {
-	native, _ := tree.Native(have).([]any)
-	merges := commonKey(native, want) != ""
+	merges := commonKey(have, tree.GoSlice(want)) != ""
 	for i := range want {
-		if merges && !holds(tree.GoMap(native[i].(map[string]any)), want[i].(map[string]any)) {
+		there := have.Index(i)
+		if merges && !holds(readMap(there), want[i].(map[string]any)) {
 			return false
 		}
-		if !merges && diffValue(nil, native[i], want[i]) != nil {
+		if !merges && diffValue(nil, there, want[i]) != nil {
 			return false
 		}
 	}

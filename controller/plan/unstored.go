@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // Unstored has, by UID, the fields of children that the API server did not store when dynamic apply last wrote them, such as a
@@ -23,7 +24,7 @@ type unstored struct {
 
 // Note records a write of a child with the result stored. It returns the paths of the fields that were not stored.
 func (u Unstored) Note(stored, written *object.Object) []string {
-	missing := absent(nil, stored.Map(), written.Map())
+	missing := absent(nil, contentOf(stored), written.Map())
 	if len(missing) == 0 {
 		delete(u, stored.GetUID())
 		return nil
@@ -43,13 +44,13 @@ func (u Unstored) NoteUnknown(op Op, unknown []string) bool {
 		return false
 	}
 	var fields []string
-	for _, path := range absent(nil, op.Object.Map(), op.Updated.Map()) {
+	for _, path := range absent(nil, contentOf(op.Object), op.Updated.Map()) {
 		if field := path.String(); slices.ContainsFunc(unknown, func(name string) bool { return within(name, field) }) {
 			fields = append(fields, field)
 		}
 	}
 	u[op.Object.GetUID()] = unstored{remembered(op.Updated), fields}
-	return difference(op.Object.Map(), u.without(op.Object, op.Updated)) == nil
+	return difference(contentOf(op.Object), tree.GoMap(u.without(op.Object, op.Updated))) == nil
 }
 
 // within reports whether a path is that of field or of a field below it.
@@ -68,7 +69,7 @@ func (u Unstored) without(have, merged *object.Object) map[string]any {
 		return merged.Map()
 	}
 	pruned := object.Copy(merged).Map()
-	for _, path := range absent(nil, have.Map(), merged.Map()) {
+	for _, path := range absent(nil, contentOf(have), merged.Map()) {
 		if slices.Contains(known.fields, path.String()) {
 			remove(pruned, path)
 		}
@@ -87,14 +88,14 @@ func remove(v any, path Path) {
 
 // absent returns the paths of the fields of want that have does not have, in the order of keys. Lists of different lengths are not
 // compared. Empty maps and lists, the status and what only the API server sets are ignored.
-func absent(path Path, have, want map[string]any) []Path {
+func absent(path Path, have tree.Map, want map[string]any) []Path {
 	var found []Path
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		at := append(slices.Clone(path), key)
 		if at.is("status") || len(at) == 2 && path.is("metadata") && slices.Contains(system, key) {
 			continue
 		}
-		value, there := have[key]
+		value, there := have.Get(key)
 		switch {
 		case there:
 			found = append(found, absentIn(at, value, want[key])...)
@@ -109,17 +110,17 @@ func absent(path Path, have, want map[string]any) []Path {
 func absentIn(path Path, have, want any) []Path {
 	switch w := want.(type) {
 	case map[string]any:
-		if h := mapOf(have); h != nil {
+		if h, ok := tree.MapOf(have); ok {
 			return absent(path, h, w)
 		}
 	case []any:
-		h, _ := have.([]any)
-		if len(h) != len(w) {
+		h, ok := tree.ArrayOf(have)
+		if !ok || h.Len() != len(w) {
 			return nil
 		}
 		var found []Path
 		for i := range w {
-			found = append(found, absentIn(append(slices.Clone(path), i), h[i], w[i])...)
+			found = append(found, absentIn(append(slices.Clone(path), i), h.Index(i), w[i])...)
 		}
 		return found
 	}

@@ -293,7 +293,7 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, resp
 	if withStatus && w.isUnstored(parent, changed) {
 		changed.Map()["status"] = object.StatusOf(parent)["status"]
 	}
-	differs := plan.Difference(parent.Map(), changed.Map())
+	differs := plan.ObjectDifference(parent, changed)
 	if differs == "" {
 		return parent, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/object"
+	"metascript/engine/packed"
 )
 
 // Parse reads YAML as caches hold it: whole numbers are int64, others float64. No text at all is nil.
@@ -35,6 +36,16 @@ func ForClient(objects ...runtime.Object) []runtime.Object {
 		}
 	}
 	return converted
+}
+
+// Packed returns o as caches hold it.
+func Packed(t testing.TB, o *object.Object) *object.Object {
+	t.Helper()
+	content, err := packed.Pack(o.Map())
+	if err != nil {
+		t.Fatalf("%s: %v", object.Describe(o), err)
+	}
+	return object.OfPacked(content)
 }
 
 // ParseObject reads an object, whatever it lacks.
