@@ -167,7 +167,7 @@ bench: ## run benchmarks and write the tables of docs/benchmarks.md
 	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
 
-bench-cluster: cluster ## run benchmarks on a real control plane: 5,000 parents, edits, 1,000 controllers; about 25 minutes; BENCH=Scale, Edit or Controllers for one of them
+bench-cluster: cluster ## run benchmarks on a real control plane, beside references: 500 and 2,000 parents, edits, 1,000 controllers; about 30 minutes; see test/bench/scale/doc.go
 	@set -o pipefail; { $(FACTS); $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./test/bench/scale; } | $(GO) run ./test/bench/report docs/benchmarks.md
 
 fuzz: ## run every fuzz target for FUZZTIME, 5m by default

@@ -171,16 +171,26 @@ func fairness(t *table) {
 }
 
 func scale(t *table) {
-	t.head("", "converged after", "a sync", "a sync without a write", "an object in memory", "a change is acted on", "while all are due")
-	for _, by := range []string{"webhook", "Starlark", "JavaScript", "Jsonnet"} {
-		name, who := "Scale/by="+by, by
-		if by == "webhook" {
+	t.head("", "converged after", "processor", "requests for a parent", "memory", "edited after", "processor", "one edit, half within", "95 % within", "processor, all due each second")
+	for _, by := range []string{"raw", "reference", "webhook", "Starlark", "JavaScript", "Jsonnet"} {
+		name, who := "Scale/parents=2000/by="+by, by
+		seconds := func(unit string) string { return number(t.cost(name, unit)) + " s" }
+		switch by {
+		case "raw":
+			t.row("the writes alone", seconds("converge-s"), "", "", "", seconds("edit-s"), "", "", "", "")
+			continue
+		case "reference":
+			who = "reference, with the webhook"
+		case "webhook":
 			who = "webhook on loopback, in Go"
 		}
-		t.row(who, number(t.cost(name, "converge-s"))+" s",
-			duration(1000*t.cost(name, "cpu-us/sync")), duration(1000*t.cost(name, "cpu-us/idle-sync")),
-			number(t.cost(name, "B/object")/1000)+" KB",
-			duration(1e6*t.cost(name, "quiet-ms")), duration(1e6*t.cost(name, "busy-ms")))
+		requests := 0.
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH"} {
+			requests += t.cost(name, method+"/parent")
+		}
+		t.row(who, seconds("converge-s"), seconds("converge-cpu-s"), number(requests), number(t.cost(name, "peak-MiB"))+" MiB",
+			seconds("edit-s"), seconds("edit-cpu-s"), duration(1e6*t.cost(name, "quiet-p50-ms")), duration(1e6*t.cost(name, "quiet-p95-ms")),
+			number(100*t.cost(name, "resync-cpu-s/s"))+" % of a core")
 	}
 }
 

@@ -1,11 +1,7 @@
 package scale
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // BenchmarkControllers measures a server that starts with many controllers for one kind, each of which selects one parent: the time until
 // all controllers are ready and all parents are synced, and the CPU time and memory of the server after that.
 func BenchmarkControllers(b *testing.B) {
-	binary := build(b, b.TempDir())
+	binary := build(b, b.TempDir(), server)
 	for _, kind := range []string{"CompositeController", "DecoratorController"} {
 		for _, n := range []int{50, 200, 1000} {
 			b.Run(fmt.Sprintf("kind=%s/controllers=%d", kind, n), func(b *testing.B) {
@@ -42,20 +37,21 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	c := newCluster(b)
 	c.define(b)
 	c.tenants(b, kind, n)
-	ready := c.allReady(b, kind, n)
+	ready, synced := c.all(b, resourceOf(kind), n, isReady), c.all(b, widgets, n, isSynced)
 	begun := time.Now()
-	s := c.serve(b, binary, "--namespace=default")
-	<-ready
+	p := c.serve(b, binary, "--namespace=default")
+	must(b, <-ready)
+	must(b, <-synced)
 	b.ReportMetric(time.Since(begun).Seconds(), "ready-s")
-	b.ReportMetric(s.cpu(b).Seconds(), "ready-cpu-s")
-	b.ReportMetric(s.memory(b, "VmHWM")/(1<<20), "peak-MiB")
-	s.settled(b)
-	b.ReportMetric(s.requests(b)/float64(n), "requests/controller")
+	b.ReportMetric(p.cpu(b).Seconds(), "ready-cpu-s")
+	b.ReportMetric(p.memory(b, "VmHWM")/(1<<20), "peak-MiB")
+	p.settled(b)
+	b.ReportMetric(p.total(b, requests)/float64(n), "requests/controller")
 
-	cpu, begun := s.cpu(b), time.Now()
+	cpu, begun := p.cpu(b), time.Now()
 	time.Sleep(rest(n))
-	b.ReportMetric(100*(s.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "rest-%cpu")
-	b.ReportMetric(s.memory(b, "VmRSS")/(1<<20), "rest-MiB")
+	b.ReportMetric(100*(p.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "rest-%cpu")
+	b.ReportMetric(p.memory(b, "VmRSS")/(1<<20), "rest-MiB")
 }
 
 // tenantScript returns one ConfigMap for each parent. With a DecoratorController the parent has no status, so an annotation shows that it
@@ -113,37 +109,6 @@ func tenant(kind, name string, labels map[string]any) *unstructured.Unstructured
 	}}
 }
 
-// allReady returns a channel that is closed when n controllers are ready and n parents synced.
-func (c *cluster) allReady(b *testing.B, kind string, n int) <-chan struct{} {
-	ready, done := make(chan struct{}), errgroup.Group{}
-	for resource, is := range map[schema.GroupVersionResource]func(*unstructured.Unstructured) bool{resourceOf(kind): isReady, widgets: isSynced} {
-		changes, err := c.Resource(resource).Watch(b.Context(), metav1.ListOptions{})
-		must(b, err)
-		b.Cleanup(changes.Stop)
-		done.Go(func() error { awaitAll(b.Context(), changes, n, is); return nil })
-	}
-	go func() {
-		_ = done.Wait() // it never returns an error
-		close(ready)
-	}()
-	return ready
-}
-
-// awaitAll waits until is has returned true for n objects, or ctx is done.
-func awaitAll(ctx context.Context, changes watch.Interface, n int, is func(*unstructured.Unstructured) bool) {
-	seen := map[string]bool{}
-	for len(seen) < n {
-		select {
-		case <-ctx.Done():
-			return
-		case change := <-changes.ResultChan():
-			if o, ok := change.Object.(*unstructured.Unstructured); ok && is(o) {
-				seen[o.GetName()] = true
-			}
-		}
-	}
-}
-
 func isReady(o *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -157,15 +122,4 @@ func isReady(o *unstructured.Unstructured) bool {
 func isSynced(o *unstructured.Unstructured) bool {
 	synced, _, _ := unstructured.NestedBool(o.Object, "status", "synced")
 	return synced || o.GetAnnotations()["synced"] != ""
-}
-
-// memory returns a value in the server's /proc/PID/status, in bytes: VmRSS is the current resident memory, VmHWM its maximum.
-func (s *server) memory(b *testing.B, line string) float64 {
-	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
-	must(b, err)
-	_, after, _ := bytes.Cut(text, []byte("\n"+line+":"))
-	kib, err := strconv.Atoi(strings.Fields(string(after))[0])
-	must(b, err)
-	return float64(kib) * 1024
 }

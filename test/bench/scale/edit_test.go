@@ -23,7 +23,7 @@ def sync(parent):
 
 // BenchmarkEdit measures the time from an edit of a script until it has changed the status of parents.
 func BenchmarkEdit(b *testing.B) {
-	binary := build(b, b.TempDir())
+	binary := build(b, b.TempDir(), server)
 	for _, source := range []string{"mounted", "ConfigMap"} {
 		for _, size := range []struct{ parents, edits int }{{1, 30}, {1000, 10}} {
 			b.Run(fmt.Sprintf("source=%s/parents=%d", source, size.parents), func(b *testing.B) {

@@ -6,10 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"testing"
 )
 
 // childrenOfEach is the number of children of a parent.
-const childrenOfEach = 4
+const childrenOfEach = 3
 
 // functions has the same function in each language. It returns ConfigMaps with a value of the parent, and a status with their number.
 var functions = map[string]string{
@@ -21,7 +22,7 @@ def sync(parent, children):
         "children": [{
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s-%d" % (name, i)},
             "data": {"index": str(i), "value": value},
-        } for i in range(4)],
+        } for i in range(3)],
     }
 `,
 	"JavaScript": `
@@ -29,7 +30,7 @@ function sync({parent, children}) {
   const name = parent.metadata.name, value = parent.spec.value;
   return {
     status: {observed: Object.keys(children["ConfigMap.v1"]).length},
-    children: [0, 1, 2, 3].map((i) => ({
+    children: [0, 1, 2].map((i) => ({
       apiVersion: "v1", kind: "ConfigMap", metadata: {name: name + "-" + i},
       data: {index: String(i), value},
     })),
@@ -43,7 +44,7 @@ function(request) {
   children: [{
     apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '%s-%d' % [name, i] },
     data: { index: std.toString(i), value: request.parent.spec.value },
-  } for i in std.range(0, 3)],
+  } for i in std.range(0, 2)],
 }
 `,
 }
@@ -64,9 +65,10 @@ type child struct {
 	Data       map[string]string `json:"data"`
 }
 
-// serve serves the function, in Go, as a webhook.
-func serve() *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// serveHook serves the function, in Go, as a webhook, until the end of the benchmark.
+func serveHook(b *testing.B) (url string) {
+	b.Helper()
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		var req request
 		if err == nil {
@@ -87,4 +89,6 @@ func serve() *httptest.Server {
 			"status": map[string]int{"observed": len(req.Children["ConfigMap.v1"])}, "children": children,
 		})
 	}))
+	b.Cleanup(hook.Close)
+	return hook.URL
 }

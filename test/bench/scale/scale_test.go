@@ -2,92 +2,139 @@ package scale
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
-// parents is the number of parents, unless the variable PARENTS is set.
-const parents = 5000
-
-func count(b *testing.B) int {
-	if text := os.Getenv("PARENTS"); text != "" {
-		n, err := strconv.Atoi(text)
-		must(b, err)
-		return n
-	}
-	return parents
-}
-
-func BenchmarkScale(b *testing.B) {
-	binary := build(b, b.TempDir())
-	for _, by := range []string{"webhook", "Starlark", "JavaScript", "Jsonnet"} {
-		b.Run("by="+by, func(b *testing.B) {
-			for b.Loop() {
-				measure(b, binary, by, count(b))
-			}
-		})
-	}
-}
-
-// measure measures a server, beginning with its start.
-func measure(b *testing.B, binary, by string, n int) {
-	c := newCluster(b)
-	c.define(b)
-	c.control(b, by)
-	s := c.serve(b, binary)
-	empty := s.resident(b)
-
-	begun := time.Now()
-	c.createAll(b, n)
-	c.converged(b, n)
-	b.ReportMetric(time.Since(begun).Seconds(), "converge-s")
-	s.settled(b)
-	b.ReportMetric(micro(s.cpu(b))/s.syncs(b), "cpu-us/sync")
-	b.ReportMetric(s.syncs(b)/float64(n), "syncs/parent")
-
-	// A sync without changes: after an edit of the controller object all parents are synced.
-	before, cpu := s.syncs(b), s.cpu(b)
-	c.resync(b, 3600)
-	wait(b, func() bool { return s.syncs(b) >= before+float64(n) })
-	s.settled(b)
-	b.ReportMetric(micro(s.cpu(b)-cpu)/(s.syncs(b)-before), "cpu-us/idle-sync")
-	b.ReportMetric((s.resident(b)-empty)/float64(n*(1+childrenOfEach)), "B/object")
-
-	b.ReportMetric(c.latency(b), "quiet-ms")
-	c.resync(b, 1)
-	before = s.syncs(b)
-	wait(b, func() bool { return s.syncs(b) >= before+float64(n)/10 })
-	b.ReportMetric(c.latency(b), "busy-ms")
-}
-
-func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-
-// control creates the controller, whose function is a script in a language, or a webhook.
-func (c *cluster) control(b *testing.B, by string) {
+// sizes returns the numbers of parents: 500 and 2000, or those in the variable PARENTS, separated by commas.
+func sizes(b *testing.B) []int {
 	b.Helper()
+	text := os.Getenv("PARENTS")
+	if text == "" {
+		return []int{500, 2000}
+	}
+	var all []int
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		must(b, err)
+		all = append(all, n)
+	}
+	return all
+}
+
+// BenchmarkScale measures a server with many parents, and beside it what the same writes take without a controller (raw), and the
+// reference with a webhook. Each has a control plane of its own, so that the objects of one do not make the next one slower.
+func BenchmarkScale(b *testing.B) {
+	dir := b.TempDir()
+	programs := map[string]string{server: build(b, dir, server), reference: build(b, dir, reference)}
+	for _, n := range sizes(b) {
+		for _, by := range []string{"raw", "reference", "webhook", "Starlark", "JavaScript", "Jsonnet"} {
+			b.Run(fmt.Sprintf("parents=%d/by=%s", n, by), func(b *testing.B) {
+				for b.Loop() {
+					c := newCluster(b)
+					c.define(b)
+					c.warm(b)
+					if by == "raw" {
+						measureRaw(b, c, n)
+					} else {
+						measure(b, &subject{c, by, programs, serveHook(b)}, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A subject is a controller that is measured.
+type subject struct {
+	*cluster
+	by       string // reference, or what has the function of the server's controller: webhook, or a language
+	programs map[string]string
+	hook     string // the URL of the webhook
+}
+
+// start starts the subject.
+func (s *subject) start(b *testing.B, flags ...string) *process {
+	b.Helper()
+	if s.by == "reference" {
+		return s.refer(b, s.programs[reference], s.hook, append(flags, "--children=configmaps.v1.")...)
+	}
 	spec := map[string]any{
 		"childResources": []any{map[string]any{
 			"apiVersion": "v1", "resource": "configmaps", "updateStrategy": map[string]any{"method": "InPlace"},
 		}},
 	}
-	if source, found := functions[by]; found {
-		spec["script"] = map[string]any{"language": by, "inline": source}
+	if source, found := functions[s.by]; found {
+		spec["script"] = map[string]any{"language": s.by, "inline": source}
 	} else {
-		server := serve()
-		b.Cleanup(server.Close)
-		spec["hooks"] = map[string]any{"sync": map[string]any{"webhook": map[string]any{"url": server.URL}}}
+		spec["hooks"] = map[string]any{"sync": map[string]any{"webhook": map[string]any{"url": s.hook}}}
 	}
-	c.controlBy(b, spec)
+	s.controlBy(b, spec)
+	return s.serve(b, s.programs[server], append(flags, "--namespace=default")...)
 }
+
+// resync makes the subject reconcile each parent every second. It returns the process, which may be another one.
+func (s *subject) resync(b *testing.B, p *process) *process {
+	b.Helper()
+	if s.by == "reference" {
+		p.stop()
+		return s.start(b, "--resync=1s")
+	}
+	patch := []byte(`{"spec":{"resyncPeriodSeconds":1}}`)
+	_, err := s.Resource(controllers).Patch(b.Context(), "bench", types.MergePatchType, patch, metav1.PatchOptions{})
+	must(b, err)
+	return p
+}
+
+// measure measures a subject, beginning with its start.
+func measure(b *testing.B, s *subject, n int) {
+	p := s.start(b)
+	cpu, sent := p.cpu(b), p.by(b, requests, "method")
+	begun, done := time.Now(), s.all(b, widgets, n, observesAll)
+	s.createAll(b, n)
+	must(b, <-done)
+	b.ReportMetric(time.Since(begun).Seconds(), "converge-s")
+	p.settled(b)
+	b.ReportMetric((p.cpu(b) - cpu).Seconds(), "converge-cpu-s")
+	all := p.by(b, requests, "method")
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH"} {
+		b.ReportMetric((all[method]-sent[method])/float64(n), method+"/parent")
+	}
+	b.ReportMetric(p.memory(b, "VmRSS")/(1<<20), "rss-MiB")
+	b.ReportMetric(p.memory(b, "VmHWM")/(1<<20), "peak-MiB")
+
+	cpu = p.cpu(b)
+	begun, done = time.Now(), s.all(b, configMaps, n*childrenOfEach, hasValue("second"))
+	s.editAll(b, n, "second")
+	must(b, <-done)
+	b.ReportMetric(time.Since(begun).Seconds(), "edit-s")
+	p.settled(b)
+	b.ReportMetric((p.cpu(b) - cpu).Seconds(), "edit-cpu-s")
+	s.reportLatency(b, "quiet")
+
+	p = s.resync(b, p)
+	time.Sleep(5 * time.Second) // until all parents are resynced
+	cpu, begun = p.cpu(b), time.Now()
+	time.Sleep(10 * time.Second)
+	b.ReportMetric((p.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "resync-cpu-s/s")
+	s.reportLatency(b, "busy")
+}
+
+// requests is the metric of the requests to the API server.
+const requests = "rest_client_requests_total"
 
 // controlBy creates a controller with a spec, to which it adds widgets as parents.
 func (c *cluster) controlBy(b *testing.B, spec map[string]any) {
@@ -100,76 +147,100 @@ func (c *cluster) controlBy(b *testing.B, spec map[string]any) {
 	must(b, err)
 }
 
-func (c *cluster) createAll(b *testing.B, n int) {
+// each calls do for the names of n parents, 16 at a time.
+func each(b *testing.B, n int, do func(ctx context.Context, name string) error) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(b.Context())
 	group.SetLimit(16)
 	for i := range n {
-		group.Go(func() error { return c.create(ctx, fmt.Sprintf("w%d", i)) })
+		group.Go(func() error { return do(ctx, fmt.Sprintf("w%d", i)) })
 	}
 	must(b, group.Wait())
 }
 
-// converged waits until the status of each parent shows that its children exist.
-func (c *cluster) converged(b *testing.B, n int) {
+func (c *cluster) createAll(b *testing.B, n int) {
 	b.Helper()
-	wait(b, func() bool {
-		time.Sleep(time.Second) // listing all parents is expensive for the API server
-		done, err := c.done(b.Context())
-		must(b, err)
-		return done == n
-	})
+	each(b, n, func(ctx context.Context, name string) error { _, err := c.create(ctx, name); return err })
 }
 
-func (c *cluster) done(ctx context.Context) (int, error) {
-	list, err := c.Resource(widgets).Namespace("default").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, o := range list.Items {
-		if observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observed"); observed == childrenOfEach {
-			n++
-		}
-	}
-	return n, nil
+// editAll sets the value of n parents.
+func (c *cluster) editAll(b *testing.B, n int, value string) {
+	b.Helper()
+	each(b, n, func(ctx context.Context, name string) error { return c.edit(ctx, name, value) })
 }
 
-// settled waits until there are no syncs for a second.
-func (s *server) settled(b *testing.B) {
-	b.Helper()
-	for last := -1.; last != s.syncs(b); time.Sleep(time.Second) {
-		last = s.syncs(b)
+// edit sets the value of a parent.
+func (c *cluster) edit(ctx context.Context, name, value string) error {
+	patch := []byte(`{"spec":{"value":"` + value + `"}}`)
+	_, err := c.Resource(widgets).Namespace("default").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// observesAll reports whether the status of a parent shows that its children exist.
+func observesAll(o *unstructured.Unstructured) bool {
+	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observed")
+	return observed == childrenOfEach
+}
+
+// hasValue returns a function that reports whether a child has the value of its parent.
+func hasValue(value string) func(*unstructured.Unstructured) bool {
+	return func(o *unstructured.Unstructured) bool {
+		got, _, _ := unstructured.NestedString(o.Object, "data", "value")
+		return got == value
 	}
 }
 
-func (c *cluster) resync(b *testing.B, seconds int) {
+// all watches a resource. The channel gets nil when is has returned true for n objects, or the error of the watch.
+func (c *cluster) all(b *testing.B, resource schema.GroupVersionResource, n int, is func(*unstructured.Unstructured) bool) <-chan error {
 	b.Helper()
-	patch := fmt.Sprintf(`{"spec":{"resyncPeriodSeconds":%d}}`, seconds)
-	_, err := c.Resource(controllers).Patch(b.Context(), "bench", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	changes, err := c.Resource(resource).Watch(b.Context(), metav1.ListOptions{})
 	must(b, err)
-}
-
-// latency returns the median of the times from a change of a parent to the change of its last child, in milliseconds.
-func (c *cluster) latency(b *testing.B) float64 {
-	b.Helper()
-	last := fmt.Sprintf("w7-%d", childrenOfEach-1)
-	watch, err := c.Resource(configMaps).Namespace("default").Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + last})
-	must(b, err)
-	defer watch.Stop()
-	var all []float64
-	for range 21 {
-		value := fmt.Sprint(time.Now().UnixNano())
-		begun := time.Now()
-		_, err := c.Resource(widgets).Namespace("default").Patch(b.Context(), "w7", types.MergePatchType, []byte(`{"spec":{"value":"`+value+`"}}`), metav1.PatchOptions{})
-		must(b, err)
-		for event := range watch.ResultChan() {
-			if got, _, _ := unstructured.NestedString(event.Object.(*unstructured.Unstructured).Object, "data", "value"); got == value {
-				break
+	done := make(chan error, 1)
+	go func() {
+		defer changes.Stop()
+		seen := map[string]bool{}
+		for change := range changes.ResultChan() {
+			if o, ok := change.Object.(*unstructured.Unstructured); ok && is(o) {
+				if seen[o.GetName()] = true; len(seen) == n {
+					done <- nil
+					return
+				}
 			}
 		}
-		all = append(all, float64(time.Since(begun))/float64(time.Millisecond))
+		done <- errors.New("the watch ended")
+	}()
+	return done
+}
+
+// reportLatency reports the time from a change of a parent to the change of its last child, in milliseconds.
+func (c *cluster) reportLatency(b *testing.B, of string) {
+	b.Helper()
+	last := fmt.Sprintf("w7-%d", childrenOfEach-1)
+	changes, err := c.Resource(configMaps).Namespace("default").Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + last})
+	must(b, err)
+	defer changes.Stop()
+	var all []time.Duration
+	for range 41 {
+		value := fmt.Sprint(time.Now().UnixNano())
+		begun := time.Now()
+		must(b, c.edit(b.Context(), "w7", value))
+		awaitOne(b, changes, hasValue(value))
+		all = append(all, time.Since(begun))
 	}
 	slices.Sort(all)
-	return all[len(all)/2]
+	b.ReportMetric(micro(all[len(all)/2])/1000, of+"-p50-ms")
+	b.ReportMetric(micro(all[len(all)*95/100])/1000, of+"-p95-ms")
 }
+
+// awaitOne waits for a change to an object for which is returns true.
+func awaitOne(b *testing.B, changes watch.Interface, is func(*unstructured.Unstructured) bool) {
+	b.Helper()
+	for change := range changes.ResultChan() {
+		if o, ok := change.Object.(*unstructured.Unstructured); ok && is(o) {
+			return
+		}
+	}
+	b.Fatal("the watch ended")
+}
+
+func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
