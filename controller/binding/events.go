@@ -35,9 +35,9 @@ const (
 
 // RequestsSync reports whether a change of a parent requests a reconcile.
 func RequestsSync(old, current *object.Object) bool {
-	value := current.GetAnnotations()[SyncRequestedAnnotation]
-	return value != "" && value != old.GetAnnotations()[SyncRequestedAnnotation]
+	value := current.Annotation(SyncRequestedAnnotation)
+	return value != "" && value != old.Annotation(SyncRequestedAnnotation)
 }
 
 // IsPaused reports whether the annotation stops the reconciles of a parent.
-func IsPaused(parent *object.Object) bool { return parent.GetAnnotations()[PausedAnnotation] == "true" }
+func IsPaused(parent *object.Object) bool { return parent.Annotation(PausedAnnotation) == "true" }

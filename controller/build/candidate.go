@@ -39,7 +39,8 @@ func (l *Loaded) SameBinding(c *Candidate) bool {
 // Read reads the scripts of c from their sources. It sets Parts and Identity.
 func (c *Candidate) Read(b *Builder) (err error) {
 	if c.Parts, err = b.read(c.Declaration); err == nil {
-		c.Identity, err = Identity(c.Object.Map()["spec"], c.Parts)
+		declared, _ := c.Object.Field("spec")
+		c.Identity, err = Identity(declared, c.Parts)
 	}
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"metascript/controller/object"
 	"metascript/controller/references"
 	"metascript/scripts"
@@ -33,10 +31,8 @@ func ConfigMapsOf(w *scripts.Wanted) []references.Object {
 
 // ConfigMapContent returns the content of the ConfigMap o: its texts, and the keys of its binary values.
 func ConfigMapContent(o *object.Object) *scripts.ConfigMap {
-	content := &scripts.ConfigMap{}
-	content.Data, _, _ = unstructured.NestedStringMap(o.Map(), "data")
-	binary, _, _ := unstructured.NestedMap(o.Map(), "binaryData")
-	for key := range binary {
+	content := &scripts.ConfigMap{Data: o.TextsAt("data")}
+	for key := range o.TextsAt("binaryData") {
 		content.Binary = append(content.Binary, key)
 	}
 	slices.Sort(content.Binary)

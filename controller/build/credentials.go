@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/references"
@@ -112,8 +110,9 @@ func (c *Credentials) value(selector keySelector) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, found, err := unstructured.NestedString(o.Map(), "data", selector.key)
-	if err != nil || !found {
+	found, _ := o.At("data", selector.key)
+	text, ok := found.(string)
+	if !ok {
 		return "", fmt.Errorf("%s has no key %s", selector.Object, selector.key)
 	}
 	if selector.Kind == references.Secret {

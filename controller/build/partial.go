@@ -29,7 +29,8 @@ func (b *Builder) BuildPartial(ctx context.Context, c *Candidate) (Built, error)
 		return Built{}, err
 	}
 	built.Status, built.Missing = v1alpha1.ScriptStatus{}, missing.String()
-	c.Identity, err = digestOf([]any{c.Object.Map()["spec"], digests, built.Missing})
+	declared, _ := c.Object.Field("spec")
+	c.Identity, err = digestOf([]any{declared, digests, built.Missing})
 	return built, err
 }
 

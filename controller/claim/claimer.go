@@ -80,7 +80,7 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 		}
 		var mine []*object.Object
 		for _, o := range append(Owned(child.Informer, parent), left...) {
-			if object.Deleting(parent) || selector.Matches(labels.Set(o.GetLabels())) {
+			if object.Deleting(parent) || selector.Matches(object.LabelsOf(o)) {
 				mine = append(mine, o)
 			} else if err := release(ctx, parent, o, write); err != nil {
 				failed = append(failed, err)

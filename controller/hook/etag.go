@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/bodies"
+	"metascript/engine/tree"
 )
 
 // The defaults and limits of a ResponseCache.
@@ -79,9 +80,9 @@ func (a *ResponseCache) clear() {
 // keyOf returns the key for the parent of req. It depends on all fields except the status and the metadata that the API
 // server sets.
 func keyOf(req *Request) cacheKey {
-	fields := maps.Clone(req.Parent.Map())
-	delete(fields, "status")
-	fields["metadata"] = []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
+	content, _ := tree.MapOf(req.Parent.Value())
+	fields := maps.Collect(content.All())
+	fields["status"], fields["metadata"] = nil, []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
 	text, _ := json.Marshal(fields) // no error: the whole request is marshalled too
 	return cacheKey{req.Parent.GetUID(), sha256.Sum256(text)}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/object/objecttest"
 )
 
 // A tagger answers with a status that holds body's text and with an ETag, and notes what it was asked with.
@@ -120,6 +122,11 @@ func TestResponsesAreCachedPerRevisionOfParent(t *testing.T) {
 	check()
 	if last := s.seen[len(s.seen)-1]; last != `"one"` {
 		t.Errorf("another status: the request had If-None-Match %q, want the answer's ETag", last)
+	}
+	latest.Parent = objecttest.Packed(t, latest.Parent)
+	ask(t, h, latest)
+	if last := s.seen[len(s.seen)-1]; last != `"one"` {
+		t.Errorf("the parent of a cache: the request had If-None-Match %q, want the answer's ETag", last)
 	}
 }
 

@@ -19,7 +19,13 @@ const maxLookups = 32
 // of namespaces are not in this cache. It reads the objects with a name or with the labels that the query requires, or else
 // those in its namespace.
 func (i *Informer) Select(q selection.Query) []*object.Object {
-	return slices.DeleteFunc(i.candidates(q), func(o *object.Object) bool { return !q.Matches(SubjectOf(o)) })
+	selector := q.Labels
+	found := i.candidates(q)
+	q.Labels = nil // they are not copied for each object
+	return slices.DeleteFunc(found, func(o *object.Object) bool {
+		s := &selection.Subject{Namespace: o.GetNamespace(), Name: o.GetName()}
+		return !q.Matches(s) || selector != nil && !selector.Matches(object.LabelsOf(o))
+	})
 }
 
 // SubjectOf returns o as the subject of queries, without the labels of its namespace.
@@ -76,7 +82,7 @@ func (i *Informer) Orphans(namespace string, selector labels.Selector) []*object
 	if !ok {
 		found = i.indexed(byOrphan, orphanValue(namespace))
 	}
-	return slices.DeleteFunc(found, func(o *object.Object) bool { return !selector.Matches(labels.Set(o.GetLabels())) })
+	return slices.DeleteFunc(found, func(o *object.Object) bool { return !selector.Matches(object.LabelsOf(o)) })
 }
 
 // A lookup is an index by the values of labels.

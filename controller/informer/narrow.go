@@ -92,6 +92,6 @@ func (i *Informer) Lacks(o *object.Object) bool {
 	if s == nil || s.spec.Label == "" {
 		return false
 	}
-	_, labeled := o.GetLabels()[s.spec.Label]
+	_, labeled := o.Label(s.spec.Label)
 	return !labeled
 }

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -176,7 +177,7 @@ func (o *Object) Equal(other *Object) bool {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (o *Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Map()) }
+func (o *Object) MarshalJSON() ([]byte, error) { return json.Marshal(o.Value()) }
 
 // String returns the content for messages of tests.
 func (o *Object) String() string {
@@ -250,10 +251,10 @@ func (o *Object) GetGeneration() int64 {
 }
 
 // GetLabels implements metav1.Object. The result may be changed, without an effect on o.
-func (o *Object) GetLabels() map[string]string { return o.texts("labels") }
+func (o *Object) GetLabels() map[string]string { return o.TextsAt("metadata", "labels") }
 
 // GetAnnotations implements metav1.Object. The result may be changed, without an effect on o.
-func (o *Object) GetAnnotations() map[string]string { return o.texts("annotations") }
+func (o *Object) GetAnnotations() map[string]string { return o.TextsAt("metadata", "annotations") }
 
 // Label returns a label, and whether there is one. It does not copy the others, as GetLabels does.
 func (o *Object) Label(key string) (string, bool) {
@@ -262,12 +263,27 @@ func (o *Object) Label(key string) (string, bool) {
 	return text, ok
 }
 
+// LabelsOf returns the labels of o for selectors, which read them where they are.
+func LabelsOf(o *Object) labels.Labels { return labelsOf{o} }
+
+type labelsOf struct{ *Object }
+
+// Has implements labels.Labels.
+func (l labelsOf) Has(key string) bool { _, found := l.Label(key); return found }
+
+// Get implements labels.Labels.
+func (l labelsOf) Get(key string) string { value, _ := l.Label(key); return value }
+
+// Lookup implements labels.Labels.
+func (l labelsOf) Lookup(key string) (string, bool) { return l.Label(key) }
+
 // Annotation returns an annotation; "" if there is none.
 func (o *Object) Annotation(key string) string { return o.TextAt("metadata", "annotations", key) }
 
-// texts returns a map of strings in the metadata; nil if there is none, or if it has other values.
-func (o *Object) texts(field string) map[string]string {
-	v, _ := o.At("metadata", field)
+// TextsAt returns the map of strings at a path of keys; nil if there is none, or if it has other values. It may be changed, without an
+// effect on o.
+func (o *Object) TextsAt(path ...string) map[string]string {
+	v, _ := o.At(path...)
 	m, ok := tree.MapOf(v)
 	if !ok {
 		return nil

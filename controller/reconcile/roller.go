@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
 	"metascript/controller/call"
@@ -124,7 +122,7 @@ func (r *roller) selectedChildren(parent *object.Object, children *object.Set) *
 	}
 	selected := &object.Set{}
 	for o := range children.Added() {
-		if selector.Matches(labels.Set(o.GetLabels())) {
+		if selector.Matches(object.LabelsOf(o)) {
 			selected.Put(o)
 		}
 	}

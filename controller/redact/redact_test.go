@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
 )
 
@@ -149,13 +150,15 @@ func TestOtherFieldsOfSecretAreRedacted(t *testing.T) {
 		"data":       map[string]any{"a": "no base64, rV5jH8", "n": int64(7777777), "none": nil, "empty": ""},
 		"stringData": map[string]any{"b": "gN3sD6fY"},
 	})
-	set := &object.Set{}
-	set.Put(secret)
-	r := New()
-	r.AddSets(set)
-	for _, text := range []string{"old-zQx7Kp2m", "b2xkLXpReDdLcDJt", "rV5jH8", "7777777", "gN3sD6fY"} {
-		if got := r.Text(text); got != Mark {
-			t.Errorf("%q: got %q", text, got)
+	for _, secret := range []*object.Object{secret, objecttest.Packed(t, secret)} {
+		set := &object.Set{}
+		set.Put(secret)
+		r := New()
+		r.AddSets(set)
+		for _, text := range []string{"old-zQx7Kp2m", "b2xkLXpReDdLcDJt", "rV5jH8", "7777777", "gN3sD6fY"} {
+			if got := r.Text(text); got != Mark {
+				t.Errorf("%q: got %q", text, got)
+			}
 		}
 	}
 }

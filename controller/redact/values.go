@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // A value is a text that must be removed.
@@ -40,17 +41,22 @@ const remembered = "/last-applied-configuration"
 func valuesOf(o *object.Object, yield func(value) bool) bool {
 	for key, text := range o.GetAnnotations() {
 		var before map[string]any
-		if strings.HasSuffix(key, remembered) && json.Unmarshal([]byte(text), &before) == nil && !valuesIn(before, yield) {
+		if strings.HasSuffix(key, remembered) && json.Unmarshal([]byte(text), &before) == nil && !valuesIn(tree.GoMap(before), yield) {
 			return false
 		}
 	}
-	return valuesIn(o.Map(), yield)
+	content, _ := tree.MapOf(o.Value())
+	return valuesIn(content, yield)
 }
 
-func valuesIn(secret map[string]any, yield func(value) bool) bool {
+func valuesIn(secret tree.Map, yield func(value) bool) bool {
 	for _, field := range fields {
-		values, _ := secret[field].(map[string]any)
-		for _, v := range values {
+		content, _ := secret.Get(field)
+		values, ok := tree.MapOf(content)
+		if !ok {
+			continue
+		}
+		for _, v := range values.All() {
 			if v != nil && v != "" && !yield(decoded(v)) {
 				return false
 			}
@@ -68,9 +74,12 @@ func sizeOf(o *object.Object) int {
 		}
 	}
 	for _, field := range fields {
-		content, _ := o.Field(field)
-		values, _ := content.(map[string]any)
-		for _, v := range values {
+		content, _ := o.At(field)
+		values, ok := tree.MapOf(content)
+		if !ok {
+			continue
+		}
+		for _, v := range values.All() {
 			text, _ := v.(string)
 			size += len(text)
 		}

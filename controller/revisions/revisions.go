@@ -12,7 +12,6 @@ import (
 	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/api/v1alpha1"
@@ -155,11 +154,8 @@ func (r *Revisions) blank(parent *object.Object) *object.Object {
 	if r.Labels != nil {
 		maps.Copy(all, r.Labels(parent))
 	} else {
-		content := parent.Map()
-		template, _, _ := unstructured.NestedStringMap(content, "spec", "template", "metadata", "labels")
-		selected, _, _ := unstructured.NestedStringMap(content, "spec", "selector", "matchLabels")
-		maps.Copy(all, template)
-		maps.Copy(all, selected)
+		maps.Copy(all, parent.TextsAt("spec", "template", "metadata", "labels"))
+		maps.Copy(all, parent.TextsAt("spec", "selector", "matchLabels"))
 	}
 	all[GroupLabel], all[ResourceLabel] = r.Parent.Group, r.Parent.GroupVersionResource.Resource
 	o.SetLabels(all)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // DefaultPaths are the revisioned fields of a parent if the controller does not set them.
@@ -45,7 +46,7 @@ func Paths(declared []string) (paths, warnings []string) {
 func Patch(parent *object.Object, paths []string) (map[string]any, error) {
 	patch := map[string]any{}
 	for _, path := range paths {
-		if err := transfer(patch, parent.Map(), path); err != nil {
+		if err := transfer(patch, parent.Value(), path); err != nil {
 			return nil, fmt.Errorf("%s: revisionHistory.fieldPaths names %s: %w", object.Describe(parent), path, err)
 		}
 	}
@@ -67,14 +68,19 @@ func Apply(parent *object.Object, patch map[string]any, paths []string) (*object
 }
 
 // transfer copies the field at path from one object to another.
-func transfer(into, from map[string]any, path string) error {
-	fields := strings.Split(path, ".")
-	value, found, err := unstructured.NestedFieldCopy(from, fields...)
-	if err != nil {
-		return errors.New("a field on this path is not an object") // err has values of the parent in it
+func transfer(into map[string]any, from any, path string) error {
+	fields, value := strings.Split(path, "."), from
+	for _, field := range fields {
+		if value == nil {
+			return nil
+		}
+		m, ok := tree.MapOf(value)
+		if !ok {
+			return errors.New("a field on this path is not an object")
+		}
+		if value, ok = m.Get(field); !ok {
+			return nil
+		}
 	}
-	if !found {
-		return nil
-	}
-	return unstructured.SetNestedField(into, value, fields...)
+	return unstructured.SetNestedField(into, tree.Native(value), fields...)
 }

@@ -36,8 +36,12 @@ func TestPatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(parse(t, c.want), patch); diff != "" {
-				t.Errorf("patch (-want +got):\n%s", diff)
+			fromCache, err := Patch(objecttest.Packed(t, parseObject(t, parent)), c.paths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]any{parse(t, c.want), parse(t, c.want)}, []any{patch, fromCache}); diff != "" {
+				t.Errorf("patches (-want +got):\n%s", diff)
 			}
 			now := parseObject(t, `{kind: Set, metadata: {name: web}, spec: {replicas: 9, template: {image: z, more: m}, more: m}, status: {n: 2}}`)
 			before := object.Copy(now)

@@ -17,7 +17,7 @@ const ScriptAnnotation = "metacontroller.k8s.io/script-digest"
 
 // Decode decodes a ControllerRevision. The error says what is wrong, and what to do.
 func Decode(o *object.Object) (Revision, error) {
-	r := Revision{Name: o.GetName(), Script: o.GetAnnotations()[ScriptAnnotation], Children: Children{}, stored: o}
+	r := Revision{Name: o.GetName(), Script: o.Annotation(ScriptAnnotation), Children: Children{}, stored: o}
 	var ok bool
 	patch, _ := o.Field("parentPatch")
 	if r.Patch, ok = patch.(map[string]any); !ok {

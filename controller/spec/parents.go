@@ -102,7 +102,7 @@ type Selector struct {
 
 // Matches reports whether the selector selects o.
 func (s Selector) Matches(o *object.Object) bool {
-	return s.Labels.Matches(labels.Set(o.GetLabels())) && HasAnnotations(o.GetAnnotations(), s.Annotations)
+	return s.Labels.Matches(object.LabelsOf(o)) && HasAnnotations(o.GetAnnotations(), s.Annotations)
 }
 
 // unlike returns the first requirement that o does not have.
@@ -111,7 +111,7 @@ func (s Selector) unlike(o *object.Object) string {
 	for i := range required {
 		r := &required[i]
 		switch op := r.Operator(); {
-		case r.Matches(labels.Set(o.GetLabels())):
+		case r.Matches(object.LabelsOf(o)):
 		case op == operator.Equals, op == operator.Exists:
 			return "it has no label " + r.String()
 		default:

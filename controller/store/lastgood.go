@@ -9,7 +9,6 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"metascript/controller/build"
 	"metascript/controller/object"
@@ -42,7 +41,8 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	if err != nil {
 		return err
 	}
-	text, err := archiveText(storedVersion{c.Object.Map()["spec"], archived})
+	current, _ := c.Object.Field("spec")
+	text, err := archiveText(storedVersion{current, archived})
 	if err != nil {
 		return err
 	}
@@ -86,15 +86,16 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	if err != nil {
 		return nil, err
 	}
-	text, _, _ := unstructured.NestedString(stored.Map(), "binaryData", versionKey)
+	text := stored.TextAt("binaryData", versionKey)
 	var version storedVersion
 	if err := restoreText(text, &version); err != nil {
 		return nil, err
 	}
 	c := &build.Candidate{Object: object.Copy(of), Parts: restore(version.Scripts)}
-	if !reflect.DeepEqual(of.Map()["spec"], version.Spec) {
+	if current, _ := of.Field("spec"); !reflect.DeepEqual(current, version.Spec) {
 		c.Object.Map()["spec"] = version.Spec
-		active, _, _ := unstructured.NestedInt64(of.Map(), "status", "activeGeneration")
+		value, _ := of.At("status", "activeGeneration")
+		active, _ := value.(int64)
 		c.Object.SetGeneration(cmp.Or(active, of.GetGeneration()-1))
 	}
 	if c.Identity, err = build.Identity(version.Spec, c.Parts); err != nil {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -196,7 +195,7 @@ func (s *Store) script(ctx context.Context, digest string, of Owner) (build.Scri
 
 // decodeScript reads a version of scripts from a ConfigMap.
 func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
-	data, _, _ := unstructured.NestedStringMap(o.Map(), "data")
+	data := o.TextsAt("data")
 	for key, value := range map[string]any{scriptKey: &v.Script, hooksKey: &v.Hooks} {
 		if err := yaml.UnmarshalStrict([]byte(data[key]), value); err != nil {
 			return v, err
@@ -211,8 +210,7 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 		return v, nil
 	}
 	var files map[string]archivedPart
-	archived, _, _ := unstructured.NestedString(o.Map(), "binaryData", filesKey)
-	err = restoreText(archived, &files)
+	err = restoreText(o.TextAt("binaryData", filesKey), &files)
 	v.Parts = restore(files)
 	return v, err
 }
