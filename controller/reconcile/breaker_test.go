@@ -7,6 +7,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/queue"
 	"metascript/controller/throttle"
 	"metascript/engine"
 )
@@ -27,9 +28,9 @@ func TestHeldScriptIsNotCalled(t *testing.T) {
 	fillCaches(t, r)
 	bad, goodKey := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
-		r.worker.process(t.Context(), bad)
+		r.worker.process(t.Context(), bad, queue.Retry)
 	}
-	r.worker.process(t.Context(), goodKey)
+	r.worker.process(t.Context(), goodKey, queue.Retry)
 	if calls["w"] != throttle.StrikesAllowed || calls["good"] != 1 {
 		t.Errorf("the hook was called %v times, want %d times for w and once for good", calls, throttle.StrikesAllowed)
 	}
@@ -60,7 +61,7 @@ func TestScriptIsPausedAfterTimeout(t *testing.T) {
 	fillCaches(t, r)
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 5 {
-		r.worker.process(t.Context(), key)
+		r.worker.process(t.Context(), key, queue.Retry)
 	}
 	if calls != 1 || len(write.Recorded()) > 0 || r.current.Load().Breaker.Held().Parents > 0 {
 		t.Errorf("called %d times, wrote %v, held for %+v; want a pause after the first call", calls, write.Recorded(), r.current.Load().Breaker.Held())

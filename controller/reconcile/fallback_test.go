@@ -18,6 +18,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan/plantest"
+	"metascript/controller/queue"
 	"metascript/controller/revisions"
 	"metascript/controller/store"
 	"metascript/controller/throttle"
@@ -69,28 +70,25 @@ func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 	f := &hook.Fallback{Script: script.hook("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
 	r, write, changes := newFallbackReconciler(t, f, objecttest.Widget(nil), other())
 	first, second := objecttest.WidgetRef("default", "w"), objecttest.WidgetRef("default", "other")
-	r.worker.process(t.Context(), first)
-	r.worker.process(t.Context(), first)
+	r.worker.process(t.Context(), first, queue.Retry)
+	r.worker.process(t.Context(), first, queue.Retry)
 	if len(write.Recorded()) > 0 || *changes > 0 || len(queued(r)) > 0 {
 		t.Fatalf("after a timeout it wrote %v, and the status changed %d times", write.Recorded(), *changes)
 	}
-	r.worker.process(t.Context(), second)
-	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 1 {
+	r.worker.process(t.Context(), second, queue.Retry)
+	if got := queued(r); got["default/other"] != "child,script" || got["default/w"] != "script" || *changes != 1 {
 		t.Errorf("at the switch %v are queued, and the status changed %d times", got, *changes)
 	}
-	r.worker.process(t.Context(), first)
-	want := []string{
-		"create ConfigMap default/from-webhook", "update status Widget default/other",
-		"create ConfigMap default/from-webhook", "update status Widget default/w",
-	}
+	r.worker.process(t.Context(), first, queue.Retry)
+	want := []string{"create ConfigMap default/from-webhook", "create ConfigMap default/from-webhook"}
 	if diff := cmp.Diff(want, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
 	r.states.of(first).pending = pendingWrites{}
-	r.worker.process(t.Context(), first)
-	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 2 {
+	r.worker.process(t.Context(), first, queue.Retry)
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "child,script" || *changes != 2 {
 		t.Errorf("at the switch back %v are queued, and the status changed %d times", got, *changes)
 	}
 	if err := r.current.Load().Breaker.Admit(first, throttle.InputFor(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {

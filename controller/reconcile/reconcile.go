@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -17,7 +18,9 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/observe"
+	"metascript/controller/parents"
 	"metascript/controller/plan"
+	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/throttle"
 )
@@ -26,9 +29,8 @@ import (
 // retry.go. Its methods are called concurrently, but not for the same parent.
 type worker struct{ r *Reconciler }
 
-// process reconciles one parent that was taken from the queue.
-func (w *worker) process(ctx context.Context, key object.Ref) {
-	why := w.r.queue.Take(key)
+// process reconciles one parent that was taken from the queue, for the reasons why.
+func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) {
 	if w.r.binding.Only != nil && !w.r.binding.Only(key) {
 		w.r.queue.Forget(key)
 		w.r.states.noteSynced(key)
@@ -59,6 +61,9 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		again = w.forgetDryRun(key, again)
 	}
 	w.scheduleNext(ctx, key, again, err)
+	if c.state.parent.Left() {
+		w.r.queue.Postpone(key, queue.ChildChanged, firstCachePoll)
+	}
 	// Another version is called for the parent next, and a reconcile that only waits, for a cache for example, says nothing.
 	if waits := observe.Unsettled(err) && w.r.queue.NumRequeues(key) < requeuesBeforeReport; c.version == w.r.Current() && !waits {
 		w.r.states.noteSynced(key)
@@ -89,7 +94,7 @@ type reconciliation struct {
 	caller  *call.Caller
 	roller  *roller
 	writer  *children.Writer
-	status  *statusWriter
+	status  *parents.Writer
 }
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
@@ -98,8 +103,8 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children}
-	c.status = &statusWriter{binding: r.binding, events: r.events, states: r.states, state: c.state, kinds: &r.statusKinds}
-	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events}
+	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
+	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
 	return c
 }
 
@@ -149,15 +154,17 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	}
 	c.note(response)
 	// A decorated object is written before its attachments.
-	parent, err = c.status.decorate(ctx, parent, response, write)
+	parent, err = c.status.Decorate(ctx, parent, response, write)
 	if err != nil {
 		return response.ResyncAfter, err
 	}
 	changes, planErr := c.writer.Plan(parent, observed, response)
 	c.writer.ReportSuppressed(parent, changes.Suppressed)
+	pending := len(c.state.pending.shown)
 	childDelay, applyErr := c.writer.Apply(ctx, parent, changes.Ops, write)
-	statusDelay, err := c.finish(ctx, parent, response, write, kube.Join(planErr, applyErr))
-	c.states.noteNotStored(c.state)
+	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children
+	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
+	c.states.noteNotStored(c.state, cmp.Or(c.state.children.UnknownField(), c.state.parent.NotStored()))
 	return throttle.Shorter(response.ResyncAfter, throttle.Shorter(childDelay, statusDelay)), err
 }
 
@@ -189,11 +196,13 @@ func (c *reconciliation) isDone(parent *object.Object) bool {
 	return false
 }
 
-// finish writes the status, also if writes to children failed. It removes our finalizer if the hook has finalized the parent
-// and nothing failed. It returns failed joined with its own errors, and how long the status has to wait because
-// something else writes it too; zero if it does not wait.
-func (c *reconciliation) finish(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer, failed error) (time.Duration, error) {
-	stored, wait, err := c.status.writeStatus(ctx, parent, response, write)
+// finish writes the status, also if writes to children failed. followed says that another reconcile follows, to which the status may be
+// left. It removes our finalizer if the hook has finalized the parent and nothing failed. It returns failed joined with its own errors,
+// and how long the status has to wait because something else writes it too; zero if it does not wait.
+func (c *reconciliation) finish(ctx context.Context, parent *object.Object, response *hook.Response, followed bool, write plan.Writer, failed error) (time.Duration, error) {
+	// A parent that is being deleted may be gone before there is another reconcile.
+	soon := followed && failed == nil && !object.Deleting(parent) && !c.binding.DryRun
+	stored, wait, err := c.status.WriteStatus(ctx, parent, response, soon, write)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
 		stored = parent // a status that the API server does not accept must not block the deletion of the parent

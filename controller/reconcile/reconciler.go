@@ -13,9 +13,10 @@
 //   - finalizers.go adds and removes our finalizer. Package claim lists the children, adopts and releases
 //   - roller.go finds the desired state by calling the hooks, once for each revision of the parent if kinds of children roll
 //   - package children plans and does the writes to children
-//   - status.go writes the status, and the labels and annotations of decorated objects
+//   - package parents writes the status, and the labels and annotations of decorated objects
 //   - retry.go decides when the parent is reconciled again
 //   - tracker.go passes each write on, and notes what the caches will have to show
+//   - redefine.go queues parents after a definition has changed
 //   - redact.go keeps the values of Secrets out of all texts
 //   - fallback.go reports when a webhook is called in place of a script, overlap.go finds other controllers that select the same
 //     parents, and remember.go decides whether a resync has anything to do
@@ -43,6 +44,7 @@ import (
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/observe"
+	"metascript/controller/parents"
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
@@ -77,13 +79,13 @@ type Reconciler struct {
 
 	// These are the parts with a state that all parents share; see reconciliation for the others.
 
-	redactors   *redactors
-	finalizers  finalizerKeeper
-	statusKinds statusKinds
-	worker      worker
-	handler     eventHandler
-	fallbacks   fallbackReporter
-	epoch       remember.Epoch // of what is remembered of all parents
+	redactors  *redactors
+	finalizers finalizerKeeper
+	kinds      parents.Kinds
+	worker     worker
+	handler    eventHandler
+	fallbacks  fallbackReporter
+	epoch      remember.Epoch // of what is remembered of all parents
 }
 
 // Options are what a Reconciler needs in addition to its Binding. Events and Log are required.
@@ -126,7 +128,6 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	r.fallbacks.events = &parentEvents{cmp.Or(o.ControllerEvents, o.Events), r.redactors, log}
 	r.finalizers.binding, r.finalizers.events = b, r.events
 	r.finalizers.released.Store(o.FinalizersReleased)
-	r.statusKinds.withoutTransitionTimes, r.statusKinds.withoutStatus = map[object.Kind]bool{}, map[object.Kind]bool{}
 	r.worker.r, r.handler.r, r.fallbacks.r, r.Strays.r = r, r, r, r
 	r.fallbacks.reported = map[string]bool{}
 	if o.Before != nil {
@@ -188,7 +189,11 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	r.fallbacks.reportAll()
 	// Reconciles that have begun may end after ctx is done. End cancels their context when the time is over.
 	reconcileCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r.queue.Serve(r.binding.Workers, func(key object.Ref) { r.worker.process(reconcileCtx, key) })
+	r.queue.Serve(r.binding.Workers, func(key object.Ref) {
+		if why := r.queue.Take(key); why != 0 { // none: it was postponed, and reconciled earlier for another reason
+			r.worker.process(reconcileCtx, key, why)
+		}
+	})
 	r.stops = append(r.stops, cancel, work.Every(r.fallbacks.probePeriod(), r.fallbacks.probe))
 	if r.binding.ResyncPeriod > 0 {
 		r.stops = append(r.stops, work.Every(r.binding.ResyncPeriod, r.handler.resync))

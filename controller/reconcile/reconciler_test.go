@@ -67,7 +67,7 @@ func BenchmarkSync(b *testing.B) {
 			for b.Loop() {
 				r.queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
 				key, _ := r.queue.Get()
-				r.worker.process(b.Context(), key)
+				r.worker.process(b.Context(), key, r.queue.Take(key))
 				r.queue.Done(key)
 				if observe != nil {
 					observe(time.Millisecond, nil)

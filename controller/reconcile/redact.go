@@ -108,8 +108,8 @@ type parentEvents struct {
 	log       *slog.Logger
 }
 
-// reportConflict reports, in the log and by an event on parent, what both this controller and something else write again and again.
-func (e *parentEvents) reportConflict(parent *object.Object, what, detail string) {
+// Conflict reports, in the log and by an event on parent, what both this controller and something else write again and again.
+func (e *parentEvents) Conflict(parent *object.Object, what, detail string) {
 	e.log.Warn("field conflict", "parent", object.RefOf(parent), "field", what, "detail", detail)
 	e.Warning(parent, "FieldConflict", "%s: %s", what, detail)
 }

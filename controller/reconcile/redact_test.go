@@ -17,6 +17,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/rollout"
 	"metascript/controller/spec"
@@ -64,7 +65,7 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
-				r.worker.process(t.Context(), objecttest.WidgetRef("default", "w"))
+				r.worker.process(t.Context(), objecttest.WidgetRef("default", "w"), queue.Retry)
 			}
 			fmt.Fprintln(&texts, r.states.deniedParents(), r.current.Load().Held())
 			if text := texts.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {

@@ -82,10 +82,10 @@ func (w *worker) endMemory(c *reconciliation, again time.Duration, err error) {
 // isQuiet reports whether the state of a parent has nothing that a later reconcile would use or report again.
 func (c *reconciliation) isQuiet(parent *object.Object) bool {
 	now := time.Now()
-	if c.binding.Finalizing(parent) || object.Deleting(parent) || !c.state.children.Quiet(now) || c.state.statusContention.Repeats(now) {
+	if c.binding.Finalizing(parent) || object.Deleting(parent) || !c.state.children.Quiet(now) || !c.state.parent.Quiet(now) {
 		return false
 	}
 	c.states.mu.Lock()
 	defer c.states.mu.Unlock()
-	return c.state.unstored == nil && c.state.notStored == ""
+	return c.state.notStored == ""
 }

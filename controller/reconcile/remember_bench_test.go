@@ -33,7 +33,7 @@ func BenchmarkResync(b *testing.B) {
 			for b.Loop() {
 				r.queue.Enqueue(key, queue.Resync)
 				taken, _ := r.queue.Get()
-				r.worker.process(b.Context(), taken)
+				r.worker.process(b.Context(), taken, r.queue.Take(taken))
 				r.queue.Done(taken)
 			}
 			if wrote := write.Recorded(); len(wrote) > 0 {

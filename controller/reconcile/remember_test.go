@@ -177,7 +177,7 @@ func (w *smallWorld) processAll(t *testing.T) {
 	}
 	slices.SortFunc(keys, func(a, b object.Ref) int { return strings.Compare(a.Name, b.Name) })
 	for _, key := range keys {
-		w.worker.process(t.Context(), key)
+		w.worker.process(t.Context(), key, w.queue.Take(key))
 		w.queue.Done(key)
 		synctest.Wait()
 	}

@@ -14,7 +14,9 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/parents"
 	"metascript/controller/plan"
+	"metascript/controller/remember"
 	"metascript/controller/rollout"
 	"metascript/controller/throttle"
 	"metascript/controller/transition"
@@ -27,8 +29,9 @@ type roller struct {
 	version *call.Version
 	caller  *call.Caller
 	writer  *children.Writer
-	status  *statusWriter
+	status  *parents.Writer
 	events  *parentEvents
+	memory  *remember.Memory // of the parent
 }
 
 // roll calls the hook for each revision of the parent, and stores the next step in the ControllerRevisions. That must come before
@@ -40,7 +43,7 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 		return nil, nil, err
 	}
 	if len(older) > 0 {
-		r.status.state.memory.Unsettled() // the rollout goes on
+		r.memory.Unsettled() // the rollout goes on
 	}
 	variants, err := r.variants(ctx, parent, older)
 	if err != nil {
@@ -109,7 +112,7 @@ func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object
 		return nil
 	}
 	status := r.withUpdatedCondition(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})
-	_, _, err := r.status.writeStatus(ctx, parent, &hook.Response{Shape: r.binding.Shape, Status: status}, write)
+	_, _, err := r.status.WriteStatus(ctx, parent, &hook.Response{Shape: r.binding.Shape, Status: status}, false, write)
 	return err
 }
 
@@ -156,7 +159,7 @@ func (r *roller) merge(parent *object.Object, responses []*hook.Response, step r
 // withUpdatedCondition returns status with the condition Updated, which says how far the rollout is. If status is nil, it uses the
 // parent's. It adds nothing if the field conditions is not a list.
 func (r *roller) withUpdatedCondition(parent *object.Object, status map[string]any, c rollout.Condition) map[string]any {
-	before := statusOf(parent)
+	before := parents.StatusOf(parent)
 	if status == nil {
 		status, _ = object.CopyValue(object.StatusOf(parent)["status"]).(map[string]any)
 	}
@@ -171,7 +174,7 @@ func (r *roller) withUpdatedCondition(parent *object.Object, status map[string]a
 	if c.Status {
 		updated["status"] = "True"
 	}
-	if !r.status.hasNoTransitionTimes(parent) {
+	if !r.status.Kinds.LacksTransitionTimes(parent.GroupVersionKind()) {
 		transition.Fill(map[string]any{"conditions": []any{updated}}, before, time.Now())
 	}
 	others := slices.DeleteFunc(slices.Clone(conditions), func(item any) bool {

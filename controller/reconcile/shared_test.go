@@ -117,7 +117,7 @@ func TestParentThatIsNotSelectedHasNoState(t *testing.T) {
 	r := all["a"]
 	r.queue.Enqueue(key, queue.Resync)
 	r.queue.Get()
-	r.worker.process(t.Context(), key)
+	r.worker.process(t.Context(), key, queue.Retry)
 	r.queue.Done(key)
 	if len(r.states.all) > 0 {
 		t.Error("there is a state")

@@ -7,13 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"metascript/controller/call"
 	"metascript/controller/children"
 	"metascript/controller/failures"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/parents"
 	"metascript/controller/redact"
 	"metascript/controller/remember"
 	"metascript/controller/throttle"
@@ -31,6 +30,10 @@ type parentState struct {
 	// children is what is remembered of the children. It is never nil. The children.Writer of a reconcile uses it. Other goroutines
 	// may only call its Redefine, with states.mu locked.
 	children *children.Memory
+
+	// parent is what is remembered of the parent itself. The parents.Writer of a reconcile uses it. Other goroutines may only call its
+	// ForgetUnstored and NotStored.
+	parent parents.Memory
 
 	// pending is what the caches must show before the next reconcile. The tracker adds to it, and the worker waits for it.
 	pending pendingWrites
@@ -60,10 +63,6 @@ type parentState struct {
 	// failing is the same, but outdate does not clear it; nil if there is none. Snapshot reads it.
 	failing error
 
-	// unstored is the last status that the API server did not store as it was written; nil if it stored all of it. The
-	// status writer writes and reads it, and RetryStatus clears it.
-	unstored *unstoredStatus
-
 	// notStored says what the API server did not store of the last writes, because a schema lacks it; "" if it stored all.
 	// The worker writes it, and Snapshot reads it.
 	notStored string
@@ -76,11 +75,6 @@ type parentState struct {
 // A hookState is the part of a parentState that depends on what the current hooks of the controller returned. Other hooks may
 // return something else, so that it is reset for each version of the hooks.
 type hookState struct {
-	// status is the status that was wanted last, with the generation of the parent. statusContention counts how often it was
-	// written, and is nil if none was wanted yet. The status writer uses both.
-	status           map[string]any
-	statusContention *throttle.Contention
-
 	// churn counts reconciles in a row that write something. The tracker adds writes; the worker ends the rounds.
 	churn throttle.Churn
 
@@ -108,14 +102,6 @@ type failure struct {
 	times int
 }
 
-// An unstoredStatus is a status that the API server did not store as it was written.
-type unstoredStatus struct {
-	uid             types.UID // of the parent
-	written, stored map[string]any
-	reported        []string // the fields that the last event named
-	text            string   // of that event; "" if there was none
-}
-
 // states are the parentStates of all parents of a controller. It is safe for concurrent use.
 type states struct {
 	// notify is called when the first parent is denied something or fails, when no parent is or does any more, and when all parents
@@ -123,7 +109,7 @@ type states struct {
 	notify func()
 
 	// mu guards the fields below, and the fields of each parentState that say so. While it is locked, the locks of the queue,
-	// statusKinds, the caches, the events and call.CustomizeCache may be taken. Code that has one of these locked must not use
+	// parents.Memory, parents.Kinds, the caches, the events and call.CustomizeCache may be taken. Code that has one of these locked must not use
 	// states.
 	mu sync.Mutex
 
@@ -159,6 +145,7 @@ func (s *states) forVersion(parent object.Ref, version *call.Version) *parentSta
 	if state.version != version {
 		state.version, state.hookState = version, newHookState()
 		state.children.ResetHooks()
+		state.parent.ResetHooks()
 	}
 	return state
 }
@@ -208,6 +195,7 @@ func (s *states) forgetWrites(parent object.Ref) {
 		customize := state.customize
 		state.children, state.pending, state.hookState = children.NewMemory(), pendingWrites{}, newHookState()
 		state.customize = customize
+		state.parent.ResetHooks()
 	}
 }
 
@@ -319,14 +307,10 @@ func (s *states) settle(before, now int) {
 	}
 }
 
-// noteNotStored records what the API server did not store of what a reconcile wrote.
-func (s *states) noteNotStored(state *parentState) {
-	text := state.children.UnknownField()
+// noteNotStored records what the API server did not store of what a reconcile wrote; "" if it stored all.
+func (s *states) noteNotStored(state *parentState, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if text == "" && state.unstored != nil {
-		text = state.unstored.text
-	}
 	s.setNotStored(state, text)
 }
 

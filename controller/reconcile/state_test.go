@@ -79,16 +79,13 @@ func TestWhatIsNotStoredIsNotifiedAndForgotten(t *testing.T) {
 		has := func(key object.Ref) bool { return key != hidden }
 		for _, parent := range []object.Ref{a, b, hidden} {
 			state := s.of(parent)
-			state.unstored = &unstoredStatus{text: "status.x is not stored"}
-			s.noteNotStored(state)
+			s.noteNotStored(state, "status.x is not stored")
 		}
 		time.Sleep(2 * failuresSettle)
 		if sum := s.incomplete(has); sum.Failing != 2 || sum.First != a || sum.Text != "status.x is not stored" || notified.Load() != 1 {
 			t.Errorf("got %+v, notified %d times", sum, notified.Load())
 		}
-		w := &statusWriter{states: s, state: s.of(a)}
-		w.forgetUnstored()
-		s.noteNotStored(s.of(a))
+		s.noteNotStored(s.of(a), "")
 		s.forget(b)
 		s.forget(hidden)
 		time.Sleep(2 * failuresSettle)

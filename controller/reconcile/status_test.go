@@ -2,9 +2,9 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +15,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
-	"metascript/controller/throttle"
+	"metascript/controller/queue"
 )
 
 // After the error NotFound no status is written any more if the kind has no status subresource, and only then.
@@ -42,8 +42,8 @@ func TestStatusWriteNotFound(t *testing.T) {
 			if c.noStatus && err != nil || !c.noStatus && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if has := r.newReconciliation(objecttest.WidgetRef("default", "w")).status.hasStatus(objecttest.Widget(nil)); has == c.noStatus {
-				t.Errorf("hasStatus returns %v", has)
+			if lacks := r.kinds.LacksStatus(objecttest.Widget(nil).GroupVersionKind()); lacks != c.noStatus {
+				t.Errorf("LacksStatus returns %v", lacks)
 			}
 		})
 	}
@@ -78,47 +78,6 @@ func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
 	}
 }
 
-func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
-	r, _ := newTestReconciler(t, wants(), nil)
-	defer r.close()
-	defer r.queue.ShutDown()
-	parent, response := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
-	changed := object.Copy(parent)
-	changed.Map()["status"] = response.Status
-	writer := r.newReconciliation(object.RefOf(parent)).status
-	for range throttle.ContentionAllowed {
-		if wait := writer.delayStatus(parent, changed, response); wait != 0 {
-			t.Fatalf("it waits %s", wait)
-		}
-		writer.state.statusContention.Count(time.Now())
-	}
-	if wait := writer.delayStatus(parent, changed, response); wait <= 0 {
-		t.Error("it does not wait")
-	}
-	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
-	if wait := writer.delayStatus(edited, changed, response); wait != 0 {
-		t.Errorf("after an edit it waits %s", wait)
-	}
-}
-
-func TestNotStoredMessage(t *testing.T) {
-	r, _ := newTestReconciler(t, at(), nil)
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	writer := r.newReconciliation(objecttest.WidgetRef("default", "w")).status
-	const generic = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.conditions"}); got != generic {
-		t.Errorf("got %q, want %q", got, generic)
-	}
-	roll(r)
-	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.conditions"}); !strings.Contains(got, "where the condition Updated shows the progress of a rollout: add the field to the schema of widgets.example.com") {
-		t.Errorf("got %q", got)
-	}
-	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.phase"}); !strings.Contains(got, "status.phase as the hook returned it") {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestLostFieldsAreAllNamed(t *testing.T) {
 	withStatus := func(status map[string]any) *object.Object {
 		return objecttest.Widget(func(o *object.Object) { o.Map()["status"] = status })
@@ -135,5 +94,52 @@ func TestLostFieldsAreAllNamed(t *testing.T) {
 		if diff := cmp.Diff(c.want, plan.StatusDifferences(withStatus(c.stored), written)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// After writes to children the status is left to the next reconcile, which sees the children. It is not left twice in a row.
+func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
+	refused := func(op plan.Op) error {
+		if op.Verb == plan.Create {
+			return apierrors.NewForbidden(objecttest.ConfigMaps.GroupResource(), op.Object.GetName(), errors.New("exceeded quota"))
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		fail         func(plan.Op) error
+		first, again []string
+	}{
+		"the first reconcile, and the next one, in which the hook wants another child": {nil,
+			[]string{"create ConfigMap default/1"},
+			[]string{"create ConfigMap default/2", "update status Widget default/w"}},
+		"a write fails": {refused,
+			[]string{"create ConfigMap default/1", "update status Widget default/w"},
+			[]string{"create ConfigMap default/2", "update status Widget default/w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			sync := hookFunc(func(*hook.Request) (*hook.Response, error) {
+				calls++
+				set := &object.Set{}
+				set.Put(objecttest.ConfigMap(fmt.Sprint(calls), nil))
+				return &hook.Response{Children: set, Status: map[string]any{"calls": int64(calls)}}, nil
+			})
+			r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+			write.Fail = c.fail
+			fillCaches(t, r)
+			key := objecttest.WidgetRef("default", "w")
+			for _, want := range [][]string{c.first, c.again} {
+				before := len(write.Recorded())
+				r.states.of(key).pending = pendingWrites{}
+				r.worker.process(t.Context(), key, queue.Resync)
+				if diff := cmp.Diff(want, write.Recorded()[before:]); diff != "" {
+					t.Errorf("reconcile %d (-want +got):\n%s", calls, diff)
+				}
+				if left := r.queue.Pending(key)&queue.ChildChanged != 0; left != !strings.Contains(fmt.Sprint(want), "status") {
+					t.Errorf("reconcile %d: another one follows: %t", calls, left)
+				}
+				r.queue.Take(key)
+			}
+		})
 	}
 }

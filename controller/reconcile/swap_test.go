@@ -36,7 +36,7 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 	fillCaches(t, r)
 	key := object.RefOf(objecttest.Widget(nil))
 	var processing sync.WaitGroup
-	processing.Go(func() { r.worker.process(t.Context(), key) })
+	processing.Go(func() { r.worker.process(t.Context(), key, queue.Retry) })
 	<-began
 	old := r.current.Load()
 	r.Swap(call.NewVersion(build.Hooks{Sync: versionHook("new", nil, nil)}, nil, func() {}))
@@ -45,7 +45,7 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 	}
 	goOn <- true
 	processing.Wait()
-	r.worker.process(t.Context(), key)
+	r.worker.process(t.Context(), key, queue.Retry)
 	var versions []string
 	for _, o := range write.Written() {
 		versions = append(versions, fmt.Sprint(o.Map()["status"].(map[string]any)["version"]))

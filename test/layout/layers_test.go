@@ -21,6 +21,7 @@ var layers = []string{
 	"offline", // what the command line uses in place of both
 	"call",
 	"children",
+	"parents",
 	"failures",
 	"accounts",
 	"binding",
