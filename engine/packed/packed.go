@@ -365,20 +365,22 @@ func (m Map) Keys() []string {
 }
 
 // Index returns an element, as [Map.Get] does. It panics if there is none.
-func (a Array) Index(i int) any {
+func (a Array) Index(i int) any { return read(a.element(i)) }
+
+// element returns the address of an element. It panics if there is none.
+func (a Array) element(i int) *byte {
 	e := elementsOf(a.at)
 	if i < 0 || i >= e.n {
 		panic("packed: index out of range")
 	}
-	p := e.first
 	if e.table != nil {
-		p = e.at(i)
-	} else {
-		for range i {
-			p = skip(p)
-		}
+		return e.at(i)
 	}
-	return read(p)
+	p := e.first
+	for range i {
+		p = skip(p)
+	}
+	return p
 }
 
 // All returns the elements.
