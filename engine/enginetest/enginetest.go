@@ -37,6 +37,12 @@ func RunPacked(t *testing.T, language string, runtime engine.Runtime, ignore ...
 	runCases(t, language, runtime, packFields, ignore)
 }
 
+// RunRecorded is RunPacked with objects whose reads are recorded.
+func RunRecorded(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak.Option) {
+	t.Helper()
+	runCases(t, language, runtime, recordFields, ignore)
+}
+
 func runCases(t *testing.T, language string, runtime engine.Runtime, decode decoder, ignore []goleak.Option) {
 	t.Helper()
 	cases, err := loadCases(testdata())

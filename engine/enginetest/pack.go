@@ -23,3 +23,12 @@ func packFields(text string) (map[string]any, error) {
 	}
 	return maps.Collect(object.All()), nil
 }
+
+// recordFields is a decoder for arguments whose fields are packed, and whose reads are recorded.
+func recordFields(text string) (map[string]any, error) {
+	object, err := packed.Parse([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return maps.Collect((&packed.Recorder{}).Record(object).Map().All()), nil
+}

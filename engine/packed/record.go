@@ -2,8 +2,8 @@ package packed
 
 import (
 	"iter"
+	"math"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"metascript/engine/tree"
@@ -12,32 +12,61 @@ import (
 // A Recorder records what is read of packed objects in one call of a script. Another version of an object, in which nothing of this is
 // different, has the same effect on the call; see [Reads.Hold].
 //
-// The objects are read as [RecordedMap], which a script can use like a [Map]. A value is recorded by its offset in the block, so that
-// a read costs a comparison with the few offsets that were recorded before. The zero value can be used. It is not safe for concurrent use.
+// The objects are read as [RecordedMap], which a script can use like a [Map]. A value is recorded by its offset in the block. The zero
+// value can be used. It is not safe for concurrent use.
 type Recorder struct {
-	maps   []RecordedMap // not used yet, as the following
-	arrays []RecordedArray
-	marks  []mark
+	// These are not used yet. They are allocated together.
+	recordings []Recording
+	nodes      []recordedNode
+	marks      []mark
 }
 
 // A Recording is what was read of one object so far.
 type Recording struct {
-	of    Map
+	root  recordedNode
 	by    *Recorder
+	reads Reads
+	seen  uint64 // has a bit of each of its marks
 	whole bool
-	reads Reads // its marks are not sorted
+
+	// last is the map or array that was read last, as long as nothing in it is read. It has no mark yet, and needs none when something
+	// in it is read: that is the same in another object only if the map or array is there too.
+	last *recordedNode
 }
 
 // Record begins to record the reads of an object.
-func (r *Recorder) Record(of Map) *Recording { return &Recording{of: of, by: r} }
+func (r *Recorder) Record(of Map) *Recording {
+	recording := next(&r.recordings)
+	recording.by, recording.root = r, recordedNode{of.at, recording}
+	return recording
+}
+
+// next returns a value that is not used yet.
+func next[T any](unused *[]T) *T {
+	if len(*unused) == 0 {
+		*unused = make([]T, 128)
+	}
+	v := &(*unused)[0]
+	*unused = (*unused)[1:]
+	return v
+}
+
+// Map returns the object for reading.
+func (r *Recording) Map() RecordedMap { return RecordedMap{&r.root} }
+
+// Reads returns what was read of the object. The Recording must not be used any more.
+func (r *Recording) Reads() Reads {
+	r.leave()
+	return r.reads
+}
 
 // Reads are what was read of an object. The zero value is nothing.
 type Reads struct {
-	marks  []mark // sorted, each once
+	marks  []mark // each once
 	absent []absence
 }
 
-// A mark is a read of the value at an offset: the offset times 4, plus what was read.
+// A mark is a read of the value at an offset: the offset times readKinds, plus what was read.
 type mark uint32
 
 // What is read of a value.
@@ -54,8 +83,12 @@ type absence struct {
 	key    string
 }
 
-// maxReads is how many reads of an object are recorded. With more of them, the whole object counts as read.
-const maxReads = 64
+const (
+	// maxReads is how many reads of an object are recorded. With more of them, the whole object counts as read.
+	maxReads = 64
+	// firstReads is for how many of them memory is allocated together with that of other objects.
+	firstReads = 16
+)
 
 // distance returns the offset of an address in the block that begins at start.
 func distance(start, p *byte) mark {
@@ -64,37 +97,49 @@ func distance(start, p *byte) mark {
 
 // mark records a read of the value at p.
 func (r *Recording) mark(p *byte, what mark) {
-	if r.whole {
+	m := distance(r.root.at, p)*readKinds + what
+	bit := uint64(1) << (m * 0x9e3779b1 >> 26) // a hash, so that most new marks need not be compared with the others
+	if r.seen&bit != 0 && (r.whole || slices.Contains(r.reads.marks, m)) {
 		return
 	}
-	m := distance(r.of.at, p)*readKinds + what
-	if slices.Contains(r.reads.marks, m) {
-		return
-	}
+	r.seen |= bit
+	r.add(m)
+}
+
+// add adds a mark that is new.
+func (r *Recording) add(m mark) {
 	switch n := len(r.reads.marks); {
 	case n+len(r.reads.absent) == maxReads:
 		r.all()
 		return
 	case n == 0:
-		r.reads.marks = r.by.someMarks()
+		if len(r.by.marks) == 0 {
+			r.by.marks = make([]mark, 32*firstReads)
+		}
+		r.reads.marks, r.by.marks = r.by.marks[:0:firstReads], r.by.marks[firstReads:]
 	}
 	r.reads.marks = append(r.reads.marks, m)
 }
 
-// someMarks returns memory for the first marks of an object.
-func (r *Recorder) someMarks() []mark {
-	const each = 16
-	if len(r.marks) == 0 {
-		r.marks = make([]mark, 32*each)
+// enter notes that something in n is read next.
+func (r *Recording) enter(n *recordedNode) {
+	if r.last == n {
+		r.last = nil
 	}
-	some := r.marks[:0:each]
-	r.marks = r.marks[each:]
-	return some
+}
+
+// leave marks last.
+func (r *Recording) leave() {
+	if r.last != nil {
+		r.mark(r.last.at, readValue)
+		r.last = nil
+	}
 }
 
 // miss records that the map at p has no such key.
 func (r *Recording) miss(p *byte, key string) {
-	a := absence{distance(r.of.at, p) * readKinds, key}
+	r.mark(p, readValue)
+	a := absence{distance(r.root.at, p) * readKinds, key}
 	switch {
 	case r.whole || slices.Contains(r.reads.absent, a):
 	case len(r.reads.marks)+len(r.reads.absent) == maxReads:
@@ -106,120 +151,110 @@ func (r *Recording) miss(p *byte, key string) {
 
 // all records that the whole object is read.
 func (r *Recording) all() {
-	r.whole, r.reads = true, Reads{marks: []mark{readWhole}}
+	r.whole, r.seen, r.reads = true, math.MaxUint64, Reads{marks: []mark{readWhole}}
 }
 
-// Reads returns what was read of the object. It shares no memory with the Recording.
-func (r *Recording) Reads() Reads {
-	reads := Reads{slices.Clone(r.reads.marks), slices.Clone(r.reads.absent)}
-	slices.Sort(reads.marks)
-	for i := range reads.absent {
-		reads.absent[i].key = strings.Clone(reads.absent[i].key)
-	}
-	return reads
-}
-
-// read returns the value at p, and records that it is read.
-func (r *Recording) read(p *byte) any {
-	r.mark(p, readValue)
-	if r.whole {
+// read returns the value at p, which is in n, and records that it is read.
+func (r *Recording) read(n *recordedNode, p *byte) any {
+	r.enter(n)
+	switch {
+	case r.whole:
+		return read(p)
+	case *p < tagArray:
+		r.mark(p, readValue)
 		return read(p)
 	}
-	switch *p {
-	case tagMap:
-		return r.mapAt(p)
-	case tagArray:
-		a := next(&r.by.arrays)
-		a.of, a.in = Array{p}, r
-		return a
+	r.leave()
+	inner := next(&r.by.nodes)
+	inner.at, inner.in = p, r
+	r.last = inner
+	if *p == tagArray {
+		return RecordedArray{inner}
 	}
-	return read(p)
+	return RecordedMap{inner}
 }
 
-func (r *Recording) mapAt(p *byte) *RecordedMap {
-	m := next(&r.by.maps)
-	m.of, m.in = Map{p}, r
-	return m
-}
-
-// next returns one of the values that are not used yet. They are allocated together.
-func next[T any](unused *[]T) *T {
-	if len(*unused) == 0 {
-		*unused = make([]T, 64)
-	}
-	v := &(*unused)[0]
-	*unused = (*unused)[1:]
-	return v
-}
-
-// Map returns the object for reading.
-func (r *Recording) Map() *RecordedMap { return r.mapAt(r.of.at) }
-
-// A RecordedMap is a Map whose reads are recorded. It implements [tree.Map]; the maps and arrays in it are RecordedMaps and
-// RecordedArrays, or Maps and Arrays if the whole object was read.
-type RecordedMap struct {
-	of Map
+// A recordedNode is a map or an array at an address.
+type recordedNode struct {
+	at *byte
 	in *Recording
 }
+
+// whole records that all of it is read.
+func (n *recordedNode) whole() { n.mark(readWhole) }
+
+// shape records that its keys or its length are read.
+func (n *recordedNode) shape() { n.mark(readShape) }
+
+func (n *recordedNode) mark(what mark) {
+	n.in.enter(n)
+	n.in.mark(n.at, what)
+}
+
+// A RecordedMap is a Map whose reads are recorded. The maps and arrays in it are RecordedMaps and RecordedArrays, or Maps and Arrays if
+// the whole object was read.
+type RecordedMap struct{ node *recordedNode }
 
 // A RecordedArray is an Array whose reads are recorded.
-type RecordedArray struct {
-	of Array
-	in *Recording
-}
+type RecordedArray struct{ node *recordedNode }
 
 var (
-	_ tree.Map   = (*RecordedMap)(nil)
-	_ tree.Array = (*RecordedArray)(nil)
+	_ tree.Map   = RecordedMap{}
+	_ tree.Array = RecordedArray{}
 )
 
 // Whole returns v with a Map or an Array in place of a RecordedMap or RecordedArray, and records that all of it is read.
 func Whole(v any) any {
 	switch v := v.(type) {
-	case *RecordedMap:
-		v.in.mark(v.of.at, readWhole)
-		return v.of
-	case *RecordedArray:
-		v.in.mark(v.of.at, readWhole)
-		return v.of
+	case RecordedMap:
+		return v.Whole()
+	case RecordedArray:
+		return v.Whole()
 	}
 	return v
 }
 
 // Unrecorded returns the Map, whose reads are not recorded.
-func (m *RecordedMap) Unrecorded() Map { return m.of }
+func (m RecordedMap) Unrecorded() Map { return Map{m.node.at} }
+
+// Whole returns the Map, and records that all of it is read.
+func (m RecordedMap) Whole() Map {
+	m.node.whole()
+	return m.Unrecorded()
+}
 
 // Len returns the number of keys.
-func (m *RecordedMap) Len() int {
-	m.in.mark(m.of.at, readShape)
-	return m.of.Len()
+func (m RecordedMap) Len() int {
+	m.node.shape()
+	return length(m.node.at)
 }
 
 // Get returns the value of a key, and whether there is one.
-func (m *RecordedMap) Get(key string) (any, bool) {
-	p := m.of.find(key)
+func (m RecordedMap) Get(key string) (any, bool) {
+	p := m.Unrecorded().find(key)
 	if p == nil {
-		m.in.miss(m.of.at, key)
+		m.node.in.enter(m.node)
+		m.node.in.miss(m.node.at, key)
 		return nil, false
 	}
-	return m.in.read(p), true
+	return m.node.in.read(m.node, p), true
 }
 
 // Keys returns the keys, in the order of their bytes.
-func (m *RecordedMap) Keys() []string {
-	m.in.mark(m.of.at, readShape)
-	return m.of.Keys()
+func (m RecordedMap) Keys() []string {
+	m.node.shape()
+	return m.Unrecorded().Keys()
 }
 
 // All returns the keys and their values, in the order of the keys' bytes.
-func (m *RecordedMap) All() iter.Seq2[string, any] {
+func (m RecordedMap) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		m.in.mark(m.of.at, readShape)
-		e := elementsOf(m.of.at)
+		m.node.shape()
+		e := elementsOf(m.node.at)
 		p := e.first
 		for range e.n {
 			key, v := text(p)
-			if p = skip(v); !yield(key, m.in.read(v)) {
+			if p = skip(v); !yield(key, m.node.in.read(m.node, v)) {
 				return
 			}
 		}
@@ -227,30 +262,60 @@ func (m *RecordedMap) All() iter.Seq2[string, any] {
 }
 
 // Native returns a copy that can be changed.
-func (m *RecordedMap) Native() any { return Whole(m).(Map).Native() }
+func (m RecordedMap) Native() any { return m.Whole().Native() }
 
 // MarshalJSON implements json.Marshaler.
-func (m *RecordedMap) MarshalJSON() ([]byte, error) { return Whole(m).(Map).MarshalJSON() }
+func (m RecordedMap) MarshalJSON() ([]byte, error) { return m.Whole().MarshalJSON() }
+
+// Whole returns the Array, and records that all of it is read.
+func (a RecordedArray) Whole() Array {
+	a.node.whole()
+	return Array{a.node.at}
+}
 
 // Len returns the number of elements.
-func (a *RecordedArray) Len() int {
-	a.in.mark(a.of.at, readShape)
-	return a.of.Len()
+func (a RecordedArray) Len() int {
+	a.node.shape()
+	return length(a.node.at)
 }
 
 // Index returns an element. It panics if there is none.
-func (a *RecordedArray) Index(i int) any { return a.in.read(a.of.element(i)) }
+func (a RecordedArray) Index(i int) any { return a.node.in.read(a.node, Array{a.node.at}.element(i)) }
 
 // Native returns a copy that can be changed.
-func (a *RecordedArray) Native() any { return Whole(a).(Array).Native() }
+func (a RecordedArray) Native() any { return a.Whole().Native() }
 
 // MarshalJSON implements json.Marshaler.
-func (a *RecordedArray) MarshalJSON() ([]byte, error) { return Whole(a).(Array).MarshalJSON() }
+func (a RecordedArray) MarshalJSON() ([]byte, error) { return a.Whole().MarshalJSON() }
+
+// A RecordedReader reads the elements of an array one after the other, and records it.
+type RecordedReader struct {
+	rest Reader
+	of   *recordedNode
+}
+
+// Reader returns a Reader of all elements.
+func (a RecordedArray) Reader() RecordedReader {
+	a.node.shape()
+	return RecordedReader{Array{a.node.at}.Reader(), a.node}
+}
+
+// Next returns the next element, and whether there is one.
+func (r *RecordedReader) Next() (v any, ok bool) {
+	if r.rest.left == 0 {
+		return nil, false
+	}
+	r.rest.left--
+	p := r.rest.next
+	r.rest.next = skip(p)
+	return r.of.in.read(r.of, p), true
+}
 
 // Hold reports whether everything that was read of the object before is the same in the object now. It returns the same reads of now, so
 // that before is not needed any more.
 func (r Reads) Hold(before, now Map) (reads Reads, hold bool) {
-	c := comparison{before: before.at, now: now.at, marks: r.marks, absent: r.absent}
+	c := comparison{before: before.at, now: now.at, marks: slices.Clone(r.marks), absent: r.absent}
+	slices.Sort(c.marks)
 	if !c.same(before.at, now.at) {
 		return Reads{}, false
 	}

@@ -109,9 +109,9 @@ func script(seed uint64, steps int, v any) string {
 // note notes a value that a script has read. It returns it if it is a map or an array, and nil otherwise.
 func note(seen *strings.Builder, v any) any {
 	switch v.(type) {
-	case Map, *RecordedMap:
+	case Map, RecordedMap:
 		seen.WriteString("{}")
-	case Array, *RecordedArray:
+	case Array, RecordedArray:
 		seen.WriteString("[]")
 	default:
 		fmt.Fprintf(seen, "%#v", v)
@@ -169,24 +169,24 @@ func TestHold(t *testing.T) {
 		return func(v any) {
 			for _, key := range keys {
 				switch view := v.(type) {
-				case *RecordedMap:
+				case RecordedMap:
 					v, _ = view.Get(key)
-				case *RecordedArray:
+				case RecordedArray:
 					v = view.Index(int(key[0] - '0'))
 				}
 			}
 		}
 	}
-	view := func(do func(m *RecordedMap), keys ...string) func(any) {
+	view := func(do func(m RecordedMap), keys ...string) func(any) {
 		return func(v any) {
 			for _, key := range keys {
-				v, _ = v.(*RecordedMap).Get(key)
+				v, _ = v.(RecordedMap).Get(key)
 			}
-			do(v.(*RecordedMap))
+			do(v.(RecordedMap))
 		}
 	}
-	length, keys := func(m *RecordedMap) { m.Len() }, func(m *RecordedMap) { m.Keys() }
-	whole := func(m *RecordedMap) { Whole(m) }
+	length, keys := func(m RecordedMap) { m.Len() }, func(m RecordedMap) { m.Keys() }
+	whole := func(m RecordedMap) { Whole(m) }
 	for _, c := range []struct {
 		name     string
 		read     func(any)
@@ -303,13 +303,14 @@ func BenchmarkRecord(b *testing.B) {
 	})
 	b.Run("recorded", func(b *testing.B) {
 		b.ReportAllocs()
+		var recorder Recorder
 		for b.Loop() {
-			root := (&Recorder{}).Record(object).Map()
+			root := recorder.Record(object).Map()
 			read(func(v any, key string) any {
 				if v == nil {
 					v = root
 				}
-				got, _ := v.(*RecordedMap).Get(key)
+				got, _ := v.(RecordedMap).Get(key)
 				return got
 			})
 		}
@@ -320,7 +321,7 @@ func BenchmarkRecord(b *testing.B) {
 			if v == nil {
 				v = recording.Map()
 			}
-			got, _ := v.(*RecordedMap).Get(key)
+			got, _ := v.(RecordedMap).Get(key)
 			return got
 		})
 		reads, now := recording.Reads(), parse(b, strings.Replace(pod, `"image":"i"`, `"image":"j"`, 1))

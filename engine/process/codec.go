@@ -85,6 +85,7 @@ func (e *encoder) value(v any, depth int) error {
 	if depth > maxDepth {
 		return errors.New("a value is nested too deeply")
 	}
+	v = packed.Whole(v) // what the worker reads is not known here
 	switch v := v.(type) {
 	case nil:
 		e.buf = append(e.buf, tagNil)

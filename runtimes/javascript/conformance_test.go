@@ -18,3 +18,7 @@ func TestConformanceTypeScript(t *testing.T) {
 func TestConformancePacked(t *testing.T) {
 	enginetest.RunPacked(t, engine.JavaScript, New())
 }
+
+func TestConformanceRecorded(t *testing.T) {
+	enginetest.RunRecorded(t, engine.JavaScript, New())
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 var (
@@ -330,6 +331,7 @@ func (a *converter) listView(l *listView) (any, *engine.Error) {
 
 // whole is shared for what a view shows.
 func (a *converter) whole(view *node, x any) (any, *engine.Error) {
+	x = packed.Whole(x)
 	made, ok := a.made[view]
 	if ok {
 		return made, a.countShared(x)
@@ -348,6 +350,7 @@ func (a *converter) whole(view *node, x any) (any, *engine.Error) {
 
 // shared counts a Go value of the request, and returns it as maps and slices: by reference if it has only those.
 func (a *converter) shared(x any) (any, *engine.Error) {
+	x = packed.Whole(x)
 	if err := a.countShared(x); err != nil {
 		return nil, err
 	}

@@ -15,3 +15,7 @@ func TestConformance(t *testing.T) {
 func TestConformancePacked(t *testing.T) {
 	enginetest.RunPacked(t, engine.Jsonnet, jsonnet.New())
 }
+
+func TestConformanceRecorded(t *testing.T) {
+	enginetest.RunRecorded(t, engine.Jsonnet, jsonnet.New())
+}

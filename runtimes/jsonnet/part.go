@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 )
 
 // A part is the node of a map or a list of the request. Its entries are made when it is first evaluated, so that what a script does not
@@ -44,6 +45,7 @@ func newPart(v any, at *place, r *request) *part {
 
 // entry returns the entry for a JSON-shaped value; r is nil in a shared tree. Only some values need a place.
 func (r *request) entry(v any, at func() *place) entry {
+	v = packed.Whole(v) // other calls may read more of a shared tree
 	switch v := v.(type) {
 	case nil:
 		return entry{content: layout.null}

@@ -307,22 +307,25 @@ func dictItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 }
 
 func dictKeys(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return dictList(b, args, kwargs, func(key string, _ any) starlark.Value { return starlark.String(key) })
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
+		return nil, err
+	}
+	keys := sortedKeys(b.Receiver().(dictView).data())
+	elems := make([]starlark.Value, len(keys))
+	for i, key := range keys {
+		elems[i] = starlark.String(key)
+	}
+	return starlark.NewList(elems), nil
 }
 
 func dictValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return dictList(b, args, kwargs, func(_ string, v any) starlark.Value { return toValue(v) })
-}
-
-// dictList returns a list with an element for each key.
-func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, element func(key string, v any) starlark.Value) (starlark.Value, error) {
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
 		return nil, err
 	}
 	m := b.Receiver().(dictView).data()
 	elems := make([]starlark.Value, 0, m.Len())
 	for e := entriesOf(m); e.next(); {
-		elems = append(elems, element(e.key, e.value))
+		elems = append(elems, toValue(e.value))
 	}
 	return starlark.NewList(elems), nil
 }

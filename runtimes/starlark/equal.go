@@ -157,6 +157,7 @@ func equalData(x, y any, m meter) (bool, error) {
 
 // equalMaps is equalData for maps, whose pair is charged already.
 func equalMaps(x, y engine.Map, m meter) (bool, error) {
+	x, y = packed.Whole(x).(engine.Map), packed.Whole(y).(engine.Map)
 	if x.Len() != y.Len() {
 		return false, nil
 	}
@@ -207,6 +208,7 @@ func samePacked(x, y engine.Map, m meter) (bool, error) {
 
 // equalArrays is equalData for arrays, whose pair is charged already.
 func equalArrays(x, y engine.Array, m meter) (bool, error) {
+	x, y = packed.Whole(x).(engine.Array), packed.Whole(y).(engine.Array)
 	if x.Len() != y.Len() {
 		return false, nil
 	}

@@ -227,6 +227,7 @@ func (a *converter) plainList(l []any) (native any, err *engine.Error) {
 // built makes a map of one that is none in Go. It makes one map of a packed one that is in the answer many times, such as the template
 // of many children.
 func (a *converter) built(m engine.Map) (any, *engine.Error) {
+	m = packed.Whole(m).(engine.Map)
 	object, isPacked := m.(packed.Map)
 	if known, ok := a.maps[object]; ok && isPacked {
 		_, err := a.plain(known)
@@ -258,6 +259,7 @@ func (a *converter) built(m engine.Map) (any, *engine.Error) {
 
 // builtList makes a slice of an array that is none in Go.
 func (a *converter) builtList(l engine.Array) (any, *engine.Error) {
+	l = packed.Whole(l).(engine.Array)
 	array, isPacked := l.(packed.Array)
 	if known, ok := a.lists[array]; ok && isPacked {
 		_, err := a.plainList(known)

@@ -32,6 +32,9 @@ type (
 	packedDict  = dict[packed.Map]
 	plainSlice  = slice[engine.GoSlice]
 	packedSlice = slice[packed.Array]
+
+	recordedDict  = dict[packed.RecordedMap]
+	recordedSlice = slice[packed.RecordedArray]
 )
 
 // A dictView is a dict of any type.
@@ -84,6 +87,10 @@ func toValue(v any) starlark.Value {
 		return packedDict{t}
 	case packed.Array:
 		return packedSlice{t}
+	case packed.RecordedMap:
+		return recordedDict{t}
+	case packed.RecordedArray:
+		return recordedSlice{t}
 	case map[string]any:
 		return plainDict{t}
 	case []any:
@@ -124,7 +131,7 @@ func sortedKeys(m engine.Map) []string {
 		keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 		slices.Sort(keys)
 		return keys
-	case packed.Map:
+	case interface{ Keys() []string }: // without the values
 		return m.Keys()
 	}
 	keys := make([]string, 0, m.Len())
@@ -173,9 +180,12 @@ func (d dict[M]) Get(key starlark.Value) (v starlark.Value, found bool, err erro
 		return nil, false, &fault{kind: engine.KindRuntime, msg: "the keys of the request are strings, not " + typeName(key)}
 	}
 	var data any
-	if m, isPacked := any(d.m).(packed.Map); isPacked { // a direct call is faster
+	switch m := any(d.m).(type) { // a direct call is faster
+	case packed.Map:
 		data, found = m.Get(string(name))
-	} else {
+	case packed.RecordedMap:
+		data, found = m.Get(string(name))
+	default:
 		data, found = d.m.Get(string(name))
 	}
 	if !found {
@@ -356,6 +366,8 @@ func (l slice[A]) Iterate() starlark.Iterator {
 		return &elementIterator{*a}
 	case *packed.Array:
 		return &packedIterator{a.Reader()}
+	case *packed.RecordedArray:
+		return &recordedIterator{a.Reader()}
 	}
 	return &indexIterator{of: l.a}
 }
@@ -389,6 +401,21 @@ func (it *packedIterator) Next(p *starlark.Value) bool {
 
 // Done implements [starlark.Iterator].
 func (*packedIterator) Done() {}
+
+// A recordedIterator is an elementIterator for an array whose reads are recorded.
+type recordedIterator struct{ rest packed.RecordedReader }
+
+// Next implements [starlark.Iterator].
+func (it *recordedIterator) Next(p *starlark.Value) bool {
+	v, ok := it.rest.Next()
+	if ok {
+		*p = toValue(v)
+	}
+	return ok
+}
+
+// Done implements [starlark.Iterator].
+func (*recordedIterator) Done() {}
 
 // An indexIterator is an elementIterator for any array.
 type indexIterator struct {
