@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"metascript/controller/object"
@@ -62,7 +63,7 @@ func (d *decoder) event(text []byte) (watch.EventType, runtime.Object, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(eventStart)); ok {
 		kind, rest, _ := bytes.Cut(rest, []byte(`","object":`))
 		if rest, ok := bytes.CutSuffix(rest, []byte("}")); ok && plainEvent(kind) {
-			if o, err := d.object(rest); err == nil && o.GetKind() != "" {
+			if o, err := d.typed(rest); err == nil {
 				return watch.EventType(kind), o, nil
 			}
 		}
@@ -85,27 +86,41 @@ func (d *decoder) anyEvent(text []byte) (watch.EventType, runtime.Object, error)
 		Type   watch.EventType `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}
-	if err := json.Unmarshal(text, &event); err != nil {
+	if err := utiljson.Unmarshal(text, &event); err != nil {
 		return "", nil, fmt.Errorf("decode a watch event: %w", err)
 	}
-	if event.Type == watch.Error {
-		status := &metav1.Status{}
-		if err := json.Unmarshal(event.Object, status); err != nil {
-			return "", nil, fmt.Errorf("decode the error of a watch: %w", err)
-		}
-		return event.Type, status, nil
-	}
-	if !plainEvent([]byte(event.Type)) {
+	if !plainEvent([]byte(event.Type)) && event.Type != watch.Error {
 		return "", nil, fmt.Errorf("decode a watch event: its type is %q", event.Type)
 	}
-	o, err := d.object(event.Object)
-	if err == nil && o.GetKind() == "" {
-		err = errors.New("the object has no kind")
-	}
+	o, err := d.typed(event.Object)
 	if err != nil {
 		return "", nil, fmt.Errorf("decode a watch event: %w", err)
 	}
-	return event.Type, o, nil
+	if event.Type != watch.Error || o.GroupVersionKind() != statusKind {
+		return event.Type, o, nil
+	}
+	status := &metav1.Status{}
+	if err := utiljson.Unmarshal(event.Object, status); err != nil {
+		return "", nil, fmt.Errorf("decode the error of a watch: %w", err)
+	}
+	return event.Type, status, nil
+}
+
+// statusKind is the kind of the objects with which an API server reports errors.
+var statusKind = object.Kind{Version: "v1", Kind: "Status"}
+
+// typed decodes an object that must have an API version and a kind.
+func (d *decoder) typed(text []byte) (*object.Object, error) {
+	o, err := d.object(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.GetKind() == "":
+		return nil, errors.New("the object has no kind")
+	case o.GetAPIVersion() == "":
+		return nil, errors.New("the object has no apiVersion")
+	}
+	return o, nil
 }
 
 // eventReader decodes the body of a watch. It implements watch.Decoder.
@@ -141,11 +156,13 @@ func (l *list) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// list decodes the body of a list request, one object after the other, so that the whole text is never in memory.
+// list decodes the body of a list request, one object after the other, so that the whole text is never in memory. What is no list, such
+// as an answer of a proxy, must be an error: as a list without items, it would be taken for the deletion of all objects.
 func (d *decoder) list(body io.Reader) (*list, error) {
-	found := &list{}
-	err := packed.NewStream(body).Object(func(key string, value *packed.Stream) error {
+	found, text := &list{}, packed.NewStream(body)
+	err := text.Object(func(key string, value *packed.Stream) error {
 		if key == "items" {
+			found.Items = nil // the last one counts
 			return value.Array(func(item []byte) error {
 				o, err := d.object(item)
 				if err == nil {
@@ -160,14 +177,21 @@ func (d *decoder) list(body io.Reader) (*list, error) {
 		}
 		switch key {
 		case "apiVersion":
-			return json.Unmarshal(text, &found.APIVersion)
+			return utiljson.Unmarshal(text, &found.APIVersion)
 		case "kind":
-			return json.Unmarshal(text, &found.Kind)
+			return utiljson.Unmarshal(text, &found.Kind)
 		case "metadata":
-			return json.Unmarshal(text, &found.ListMeta)
+			return utiljson.Unmarshal(text, &found.ListMeta)
 		}
-		return nil
+		var ignored json.RawMessage
+		return utiljson.Unmarshal(text, &ignored) // which must be valid
 	})
+	if err == nil {
+		err = text.End()
+	}
+	if err == nil && (found.Kind == "" || found.Kind == statusKind.Kind) {
+		err = fmt.Errorf("its kind is %q", found.Kind)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("decode a list: %w", err)
 	}
@@ -177,7 +201,7 @@ func (d *decoder) list(body io.Reader) (*list, error) {
 // complete sets the API version and the kind of objects that have none: in lists of the kinds of Kubernetes they are only in the list.
 func (l *list) complete() error {
 	for i, o := range l.Items {
-		if o.GetKind() != "" && o.GetAPIVersion() != "" {
+		if o.GetKind() != "" || o.GetAPIVersion() != "" {
 			continue
 		}
 		kind := bytes.TrimSuffix([]byte(l.Kind), []byte("List"))

@@ -78,19 +78,20 @@ func FuzzDecode(f *testing.F) {
 func TestEvents(t *testing.T) {
 	const pod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"5"}}`
 	for text, want := range map[string]string{
-		`{"type":"ADDED","object":` + pod + `}`:                                                      "ADDED a",
-		`{"type":"MODIFIED","object":` + pod + "}\n":                                                 "MODIFIED a",
-		` { "object" : ` + pod + ` , "type" : "DELETED" } `:                                          "DELETED a",
-		`{"type":"ADDED","object":` + pod + `,"more":1}`:                                             "ADDED a",
-		`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"}}}`:      "BOOKMARK b",
-		`{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"gone"}}`: "ERROR gone",
-		`{"type":"OTHER","object":` + pod + `}`:                                                      `decode a watch event: its type is "OTHER"`,
-		`{"type":"ADDED","object":{"metadata":{"name":"a"}}}`:                                        "decode a watch event: the object has no kind",
-		`{"type":"ADDED","object":[]}`:                                                               "decode a watch event: invalid character '[' at byte 0 of the JSON text: want an object",
-		`{"type":"ADDED"}`:                                                                           "decode a watch event: the JSON text ends too early",
-		`{"type":"ADDED","object":{"kind":"Pod"`:                                                     "unexpected EOF",
-		`{"type":"ADDED","object":{"kind":"Po`:                                                       "unexpected EOF",
-		``:                                                                                           "EOF",
+		`{"type":"ADDED","object":` + pod + `}`:                                                                        "ADDED a",
+		`{"type":"MODIFIED","object":` + pod + "}\n":                                                                   "MODIFIED a",
+		` { "object" : ` + pod + ` , "type" : "DELETED" } `:                                                            "DELETED a",
+		`{"type":"ADDED","object":` + pod + `,"more":1}`:                                                               "ADDED a",
+		`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"}}}`:                        "BOOKMARK b",
+		`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410,"reason":"Expired","message":"gone"}}`: "ERROR gone",
+		`{"type":"OTHER","object":` + pod + `}`:                                                                        `decode a watch event: its type is "OTHER"`,
+		`{"type":"ADDED","object":{"metadata":{"name":"a"}}}`:                                                          "decode a watch event: the object has no kind",
+		`{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a"}}}`:                                             "decode a watch event: the object has no apiVersion",
+		`{"type":"ADDED","object":[]}`:                                                                                 "decode a watch event: invalid character '[' at byte 0 of the JSON text: want an object",
+		`{"type":"ADDED"}`:                                                                                             "decode a watch event: the JSON text ends too early",
+		`{"type":"ADDED","object":{"kind":"Pod"`:                                                                       "unexpected EOF",
+		`{"type":"ADDED","object":{"kind":"Po`:                                                                         "unexpected EOF",
+		``:                                                                                                             "EOF",
 	} {
 		reader := &eventReader{io.NopCloser(nil), packed.NewStream(strings.NewReader(text)), newDecoder(false, &owned{})}
 		kind, o, err := reader.Decode()
@@ -114,7 +115,7 @@ func TestEvents(t *testing.T) {
 func TestEventsInPieces(t *testing.T) {
 	var text strings.Builder
 	for i := range 50 {
-		fmt.Fprintf(&text, `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p%d","note":"}]\"\\{ä%s"}}}%s`, i, strings.Repeat("x", i*i), []string{"\n", "", " \r\n"}[i%3])
+		fmt.Fprintf(&text, `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","note":"}]\"\\{ä%s"}}}%s`, i, strings.Repeat("x", i*i), []string{"\n", "", " \r\n"}[i%3])
 	}
 	for size := range 40 {
 		reader := &eventReader{io.NopCloser(nil), packed.NewStream(pieces{strings.NewReader(text.String()), size + 1}), newDecoder(false, &owned{})}

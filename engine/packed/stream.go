@@ -2,6 +2,7 @@ package packed
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -116,14 +117,29 @@ func (r *Stream) expect(any string) (byte, error) {
 	return c, nil
 }
 
-// Object reads an object. It calls field for each key. field must read the value, with Next, Object or Array.
+// End returns an error if anything but white space follows.
+func (r *Stream) End() error {
+	switch c, err := r.peek(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return fmt.Errorf("%w: %q", errForm, c)
+	default:
+		return err
+	}
+}
+
+// Object reads an object, or null. It calls field for each key. field must read the value, with Next, Object or Array.
 func (r *Stream) Object(field func(key string, value *Stream) error) error {
 	return r.elements('{', '}', func() error {
 		text, err := r.Next()
 		if err != nil {
 			return unexpectedEnd(err)
 		}
-		key := string(bytes.Trim(text, `"`)) // keys with escape sequences are not expected
+		var key string
+		if err := json.Unmarshal(text, &key); err != nil || text[0] != '"' {
+			return fmt.Errorf("%w: %q", errForm, text[:min(len(text), 20)])
+		}
 		if _, err := r.expect(":"); err != nil {
 			return err
 		}
@@ -131,7 +147,7 @@ func (r *Stream) Object(field func(key string, value *Stream) error) error {
 	})
 }
 
-// Array reads an array. It calls item with the text of each element, which is valid until the call returns.
+// Array reads an array, or null. It calls item with the text of each element, which is valid until the call returns.
 func (r *Stream) Array(item func(text []byte) error) error {
 	return r.elements('[', ']', func() error {
 		text, err := r.Next()
@@ -149,7 +165,10 @@ func (r *Stream) elements(open, end byte, element func() error) error {
 		return unexpectedEnd(err)
 	}
 	if c == 'n' {
-		_, err := r.Next()
+		text, err := r.Next()
+		if err == nil && string(text) != "null" {
+			err = fmt.Errorf("%w: %q", errForm, text[:min(len(text), 20)])
+		}
 		return err
 	}
 	if _, err := r.expect(string(open)); err != nil {
