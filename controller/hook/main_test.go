@@ -206,22 +206,6 @@ func unchanged(t testing.TB, req *Request) func() {
 	}
 }
 
-// scribble changes every map and list in v, so that whatever shares a part of v shows it.
-func scribble(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, field := range v {
-			scribble(field)
-		}
-		v["scribble"] = "scribble"
-	case []any:
-		for i, item := range v {
-			scribble(item)
-			v[i] = "scribble"
-		}
-	}
-}
-
 // children gives what is in a response, each as "Pod default/a".
 func children(resp *Response) []string {
 	var names []string

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
 )
 
@@ -120,9 +121,9 @@ func TestEchoedResponseSharesNothingWithRequest(t *testing.T) {
 			t.Errorf("children (-want +got):\n%s", diff)
 		}
 		check()
-		scribble(resp.Status)
+		objecttest.Scribble(resp.Status)
 		for o := range resp.Children.All() {
-			scribble(o.Map())
+			objecttest.Scribble(o.Map())
 		}
 		check()
 	}
@@ -131,8 +132,8 @@ func TestEchoedResponseSharesNothingWithRequest(t *testing.T) {
 func TestResponsesOfSameAnswerShareNothing(t *testing.T) {
 	s := script(t, `{status: {a: {b: 1}}, children: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {c: {}}}]}`)
 	first := ask(t, s, newRequest(t))
-	scribble(first.Status)
-	scribble(first.Children.Group(podKind)[0].Map())
+	objecttest.Scribble(first.Status)
+	objecttest.Scribble(first.Children.Group(podKind)[0].Map())
 	second := ask(t, s, newRequest(t))
 	if diff := cmp.Diff(parse(t, `{a: {b: 1}}`), second.Status); diff != "" {
 		t.Errorf("status of the second response (-want +got):\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // lastApplied is the annotation on o, which is what Metacontroller would read.
@@ -193,7 +194,7 @@ func TestWithoutNulls(t *testing.T) {
 	if diff := Difference(parse(t, `{b: {d: 1}, l: [{}, null, [null, {}]], m: {}}`), clean); diff != "" {
 		t.Errorf("WithoutNulls differs at %s: %v", diff, clean)
 	}
-	scribble(clean)
+	objecttest.Scribble(clean)
 	check()
 }
 

@@ -40,22 +40,6 @@ func unchanged(t testing.TB, values ...map[string]any) func() {
 	}
 }
 
-// scribble changes every map and list in v, so that whatever shares a part of v shows it.
-func scribble(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, field := range v {
-			scribble(field)
-		}
-		v["scribble"] = "scribble"
-	case []any:
-		for i, item := range v {
-			scribble(item)
-			v[i] = "scribble"
-		}
-	}
-}
-
 // mapsOf gives the maps behind the objects of sets.
 func mapsOf(sets ...*object.Set) []map[string]any {
 	var all []map[string]any

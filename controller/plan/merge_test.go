@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"metascript/controller/object/objecttest"
 	"metascript/engine/tree"
 )
 
@@ -320,7 +321,7 @@ func TestMergeResultSharesNothing(t *testing.T) {
 	for _, c := range mergeCases {
 		observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 		check := unchanged(t, observed, last, desired)
-		scribble(merged(t, observed, last, desired))
+		objecttest.Scribble(merged(t, observed, last, desired))
 		check()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 var podKind = object.Kind{Version: "v1", Kind: "Pod"}
@@ -375,7 +376,7 @@ status: {phase: x}
 		check()
 		for _, op := range ops {
 			if op.Verb != Delete { // which carries what was observed
-				scribble(op.Object.Map())
+				objecttest.Scribble(op.Object.Map())
 			}
 		}
 		check()

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -12,33 +11,6 @@ import (
 	"metascript/engine/enginetest"
 	"metascript/engine/packed"
 )
-
-// random returns a JSON-shaped value.
-func random(r *rand.Rand, depth int) any {
-	switch n := r.IntN(9); {
-	case n == 0:
-		return nil
-	case n == 1:
-		return r.IntN(2) == 0
-	case n == 2:
-		return int64(r.Uint64()) >> r.IntN(64)
-	case n == 3:
-		return math.Ldexp(r.Float64(), r.IntN(200)-100)
-	case n < 6 || depth == 0:
-		return strings.Repeat("ä\x00", r.IntN(40))
-	case n < 7:
-		list := make([]any, r.IntN(12))
-		for i := range list {
-			list[i] = random(r, depth-1)
-		}
-		return list
-	}
-	m := map[string]any{}
-	for range r.IntN(12) {
-		m[string(rune('a'+r.IntN(26)))] = random(r, depth-1)
-	}
-	return m
-}
 
 // pack returns v with some of its maps packed.
 func pack(r *rand.Rand, v any) any {
@@ -72,11 +44,11 @@ func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	there, here := newSent(), newKept()
 	for range 2000 {
-		object := map[string]any{"uid": string(rune('a' + r.IntN(4))), "version": string(rune('0' + r.IntN(3))), "x": random(r, 4)}
+		object := map[string]any{"uid": string(rune('a' + r.IntN(4))), "version": string(rune('0' + r.IntN(3))), "x": enginetest.Random(r, 4)}
 		if number, ok := there.use(identify(engine.GoMap(object))); ok {
 			object["x"] = engine.Native(here.objects[number]).(map[string]any)["x"] // equal, as the contract says
 		}
-		want := map[string]any{"a": random(r, 6), "b": object}
+		want := map[string]any{"a": enginetest.Random(r, 6), "b": object}
 		arg := map[string]any{"a": pack(r, want["a"]), "b": any(object)}
 		if r.IntN(2) == 0 {
 			arg["b"] = enginetest.Pack(object)
@@ -203,7 +175,7 @@ func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		e := &encoder{sent: newSent(), identify: identify}
-		if err := e.value(map[string]any{"b": map[string]any{"uid": "u"}, "x": pack(r, random(r, 3))}, 1); err != nil {
+		if err := e.value(map[string]any{"b": map[string]any{"uid": "u"}, "x": pack(r, enginetest.Random(r, 3))}, 1); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(string(e.buf))

@@ -53,3 +53,19 @@ func ParseObject(t testing.TB, text string) *object.Object {
 	t.Helper()
 	return object.New(Parse(t, text))
 }
+
+// Scribble changes every map and list in v, so that whatever shares a part of v shows it.
+func Scribble(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			Scribble(field)
+		}
+		v["scribble"] = "scribble"
+	case []any:
+		for i, item := range v {
+			Scribble(item)
+			v[i] = "scribble"
+		}
+	}
+}
