@@ -1,0 +1,177 @@
+package informer
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/client-go/rest"
+
+	"metascript/controller/object"
+)
+
+// A scripted server gives one answer after the other to lists and to watches, as the transport of a client: it needs no network, so that
+// the back-off of client-go takes no time in a synctest bubble. After the last watch it sends nothing.
+type scripted struct {
+	mu             sync.Mutex
+	lists, watches []answer
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := &s.lists
+	if r.URL.Query().Get("watch") != "" {
+		all = &s.watches
+	}
+	response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+	if len(*all) == 0 {
+		from, to := io.Pipe()
+		go func() {
+			<-r.Context().Done()
+			_ = to.CloseWithError(r.Context().Err())
+		}()
+		response.Body = from
+		return response, nil
+	}
+	next := (*all)[0]
+	*all = (*all)[1:]
+	if next.code != 0 {
+		response.StatusCode = next.code
+	}
+	for name, value := range next.headers {
+		response.Header.Set(name, value)
+	}
+	response.Body = io.NopCloser(strings.NewReader(next.body))
+	return response, nil
+}
+
+// cacheOf opens a cache of the objects of a scripted server. The channel gets the events.
+func cacheOf(t *testing.T, s *scripted) (*Informer, <-chan string) {
+	t.Helper()
+	client, err := NewREST(&rest.Config{Host: "https://server", Transport: s, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFactory(nil, slog.New(slog.DiscardHandler))
+	f.REST = client
+	i := f.Open(Spec{Resource: configMaps, Listed: true})
+	seen := make(chan string, 100)
+	err = i.Handle(func(old, current *object.Object) {
+		switch {
+		case old == nil:
+			seen <- fmt.Sprintf("added %s %s %s", current.GetName(), current.GetUID(), current.GetResourceVersion())
+		case current == nil:
+			seen <- fmt.Sprintf("deleted %s %s", old.GetName(), old.GetUID())
+		case old.GetResourceVersion() != current.GetResourceVersion():
+			seen <- fmt.Sprintf("updated %s %s %s from %s %s", current.GetName(), current.GetUID(), current.GetResourceVersion(), old.GetUID(), old.GetResourceVersion())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i, seen
+}
+
+func expectEvents(t *testing.T, seen <-chan string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if got := <-seen; got != w {
+			t.Errorf("got event %q, want %q", got, w)
+		}
+	}
+	synctest.Wait()
+	if len(seen) > 0 {
+		t.Errorf("got event %q more", <-seen)
+	}
+}
+
+func item(name, uid, version string) string {
+	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"%s","namespace":"default","uid":"%s","resourceVersion":"%s"}}`, name, uid, version)
+}
+
+func listed(version string, items ...string) answer {
+	return answer{body: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"` + version + `"},"items":[` + strings.Join(items, ",") + `]}`}
+}
+
+func watched(events ...string) answer { return answer{body: strings.Join(events, "\n")} }
+
+func event(kind, o string) string { return `{"type":"` + kind + `","object":` + o + `}` }
+
+const expired = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`
+
+// Whatever a server or a proxy answers that is no list, no object is taken for deleted.
+func TestCacheKeepsObjectsUntilAListLacksThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		html := answer{headers: map[string]string{"Content-Type": "text/html"}, body: "<html>log in</html>"}
+		whole := listed("9", item("a", "u", "5"), item("c", "w", "8"))
+		s := &scripted{
+			lists: []answer{
+				listed("7", item("a", "u", "5"), item("b", "v", "6")),
+				html, {body: "{}"}, {body: `{"error":"log in"}`}, {body: "null"}, {}, {body: whole.body[:len(whole.body)-30]}, {code: 503}, {code: 204},
+				{body: expired}, {code: 410, body: expired}, {body: "k8s\x00"}, {body: whole.body + "x"}, whole,
+			},
+			watches: []answer{watched(event("ERROR", expired))},
+		}
+		i, seen := cacheOf(t, s)
+		defer i.Close()
+		expectEvents(t, seen, "added a u 5", "added b v 6", "deleted b v", "added c w 8")
+		if n := len(s.lists); n > 0 {
+			t.Errorf("%d lists were not requested", n)
+		}
+	})
+}
+
+// Watches that end at each event, or within one, lose no event.
+func TestWatchesThatEndOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := listed("1")
+		s := &scripted{lists: []answer{first}}
+		var want []string
+		for n := range 30 {
+			version := fmt.Sprint(n + 2)
+			s.watches = append(s.watches, watched(event("ADDED", item("o"+version, "u", version)), event("ADDED", item("x", "x", "1000"))[:40]))
+			want = append(want, "added o"+version+" u "+version)
+			s.lists = append(s.lists, listed(version)) // of a request that is not expected
+		}
+		i, seen := cacheOf(t, s)
+		defer i.Close()
+		expectEvents(t, seen, want...)
+		if n := len(s.lists); n != 30 {
+			t.Errorf("%d more lists were requested, want none", 30-n)
+		}
+	})
+}
+
+// An object that was created again while no watch ran is shown as another one, and a cache follows a server whose versions go back, as
+// those of one that was restored.
+func TestRecreatedObjectsAndOlderVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{
+			lists: []answer{
+				listed("900", item("a", "u", "800"), item("b", "v", "850")),
+				listed("500", item("a", "u", "400"), item("b", "v2", "450")),
+				listed("510", item("a", "u", "400"), item("b", "v2", "450")),
+			},
+			watches: []answer{
+				watched(event("ERROR", expired)),
+				watched(event("MODIFIED", item("a", "u", "505")), event("DELETED", item("b", "v2", "506")), event("ADDED", item("b", "v3", "507")), event("ERROR", expired)),
+			},
+		}
+		i, seen := cacheOf(t, s)
+		defer i.Close()
+		expectEvents(t, seen, "added a u 800", "added b v 850",
+			"updated a u 400 from u 800", "updated b v2 450 from v 850",
+			"updated a u 505 from u 400", "deleted b v2", "added b v3 507",
+			"updated a u 400 from u 505", "updated b v2 450 from v3 507")
+		if !i.CaughtUp("default", "510") || i.CaughtUp("default", "900") {
+			t.Error("the version of the cache is not that of the last list")
+		}
+	})
+}
