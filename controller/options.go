@@ -38,6 +38,7 @@ import (
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/controller/strays"
+	"metascript/controller/wire"
 	"metascript/scripts"
 )
 
@@ -169,18 +170,17 @@ func (e *environment) connect() (err error) {
 		return err
 	}
 	e.resources = kube.NewResources(discoverer, e.DiscoveryInterval)
-	e.write = &kube.Writer{Client: e.client, Resources: e.resources, Manager: e.FieldManager, DryRun: e.DryRun}
+	objects, err := wire.NewClient(e.Config)
+	if err != nil {
+		return err
+	}
+	e.write = &kube.Writer{Client: objects, Resources: e.resources, Manager: e.FieldManager, DryRun: e.DryRun}
 	e.events = kube.NewEvents(typed, e.Options.Events)
 	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
-	e.caches.Namespaces = e.WatchNamespaces
-	e.caches.Widened = e.strays.Cached
-	e.strays.Metadata, e.strays.Namespaces, e.strays.Log = e.outlines, e.WatchNamespaces, e.Log
-	e.strays.Owners, e.strays.Leads = e.strayOwners, e.leads
+	e.caches.REST, e.caches.Namespaces, e.caches.Widened = objects, e.WatchNamespaces, e.strays.Cached
+	e.strays.Metadata, e.strays.Namespaces, e.strays.Log, e.strays.Owners, e.strays.Leads = e.outlines, e.WatchNamespaces, e.Log, e.strayOwners, e.leads
 	e.references = references.NewWatcher(e.caches)
-	if e.caches.REST, err = informer.NewREST(e.Config); err != nil {
-		return err
-	}
 	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
 		return ownership.OfText(managedFields, e.write.Applier(), kube.FieldManager)
 	}

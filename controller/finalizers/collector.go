@@ -24,6 +24,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/selection"
 	"metascript/controller/spec"
+	"metascript/controller/wire"
 )
 
 // A Collector removes the finalizers of deleted controllers from all objects of a cluster. It is for deletions that no
@@ -59,7 +60,11 @@ func NewCollector(config *rest.Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	write := &kube.Writer{Client: client, Resources: kube.NewResources(discoverer, 0)}
+	objects, err := wire.NewClient(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	write := &kube.Writer{Client: objects, Resources: kube.NewResources(discoverer, 0)}
 	return &Collector{
 		discovery: discoverer, client: client, finalizers: &kube.Finalizers{Client: outlines, Write: write},
 	}, nil

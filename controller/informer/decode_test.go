@@ -21,6 +21,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/controller/wire"
 	"metascript/engine/packed"
 )
 
@@ -231,7 +232,7 @@ func TestServerWithoutStreamingLists(t *testing.T) {
 	old := &oldServer{}
 	server := httptest.NewServer(old)
 	defer server.Close()
-	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
+	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +291,7 @@ func TestErrorsOfRequests(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
 	}))
 	defer server.Close()
-	client, err := NewREST(&rest.Config{Host: server.URL, QPS: -1})
+	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/object"
+	"metascript/controller/wire"
 )
 
 // A scripted server gives one answer after the other to lists and to watches, as the transport of a client: it needs no network, so that
@@ -55,7 +56,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 // cacheOf opens a cache of the objects of a scripted server. The channel gets the events.
 func cacheOf(t *testing.T, s *scripted) (*Informer, <-chan string) {
 	t.Helper()
-	client, err := NewREST(&rest.Config{Host: "https://server", Transport: s, QPS: -1})
+	client, err := wire.NewClient(&rest.Config{Host: "https://server", Transport: s, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ type Factory struct {
 	client dynamic.Interface
 	log    *slog.Logger
 
-	// REST, if set, is the client for lists and watches, see [NewREST]: their responses are decoded straight into packed objects. With
+	// REST, if set, is the client for lists and watches, see wire.NewClient: their responses are decoded straight into packed objects. With
 	// nil, the objects of the other client are converted. It is set before the first Open.
 	REST rest.Interface
 

@@ -3,9 +3,7 @@ package informer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"mime"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"metascript/controller/object"
+	"metascript/controller/wire"
 	"metascript/engine/packed"
 )
 
@@ -30,36 +29,6 @@ func (f *Factory) source(spec Spec, owned *owned) cache.ListerWatcher {
 	}
 	return &reading{f.REST, spec, owned}
 }
-
-// NewREST returns the client of [Factory.REST].
-func NewREST(config *rest.Config) (rest.Interface, error) {
-	config = dynamic.ConfigFor(config)
-	config.AcceptContentTypes = "application/json" // which is all that a decoder reads
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return jsonOnly{next} })
-	config.GroupVersion = &schema.GroupVersion{}
-	return rest.UnversionedRESTClientFor(config)
-}
-
-// jsonOnly returns an error for a response of another type than JSON, such as a page of a proxy. A response with the status of an error
-// is left to client-go.
-type jsonOnly struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t jsonOnly) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.RoundTripper.RoundTrip(r)
-	if err != nil || response.StatusCode >= 300 {
-		return response, err
-	}
-	found := response.Header.Get("Content-Type")
-	if media, _, _ := mime.ParseMediaType(found); found != "" && media != "application/json" {
-		_ = response.Body.Close()
-		return nil, fmt.Errorf("the response has the type %q in place of JSON: does it come from the API server?", found)
-	}
-	return response, nil
-}
-
-// WrappedRoundTripper returns the transport, so that client-go closes its connections.
-func (t jsonOnly) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 // parameters encodes the options of requests.
 var parameters = func() runtime.ParameterCodec {
@@ -81,14 +50,7 @@ func (s *reading) IsWatchListSemanticsUnSupported() bool { return s.spec.Listed 
 // request returns a request for the objects of the cache.
 func (s *reading) request(options metav1.ListOptions) *rest.Request {
 	s.spec.limitRequest(&options)
-	group := []string{"apis", s.spec.Resource.Group, s.spec.Resource.Version}
-	if s.spec.Resource.Group == "" {
-		group = []string{"api", s.spec.Resource.Version}
-	}
-	if s.spec.Namespace != "" {
-		group = append(group, "namespaces", s.spec.Namespace)
-	}
-	return s.client.Get().AbsPath(append(group, s.spec.Resource.Resource)...).
+	return s.client.Get().AbsPath(wire.Path(s.spec.Resource, s.spec.Namespace)...).
 		SpecificallyVersionedParams(&options, parameters, schema.GroupVersion{Version: "v1"})
 }
 

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/object"
+	"metascript/controller/wire"
 )
 
 // An answer is the response to a list or a watch.
@@ -48,7 +49,7 @@ func clients(t *testing.T, a answer) (*reading, dynamic.ResourceInterface) {
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
-	ours, err := NewREST(config)
+	ours, err := wire.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"metascript/controller/account"
+	"metascript/controller/wire"
 )
 
 // An Actor sends the requests of controllers that act as one account.
@@ -60,7 +60,7 @@ func (a *Actors) Open(who account.Account) (*Actor, error) {
 func (a *Actors) impersonate(who account.Account) (*Actor, error) {
 	config := rest.CopyConfig(a.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: who.User()} // the API server adds the groups
-	client, err := dynamic.NewForConfig(config)
+	client, err := wire.NewClient(config)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/csaupgrade"
 
 	"metascript/controller/object"
@@ -22,7 +21,7 @@ import (
 const unused = "1"
 
 // apply does an Apply or a DryRun.
-func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
+func (w *Writer) apply(ctx context.Context, client objects, op plan.Op) (*object.Object, error) {
 	version := unused
 	if op.Observed != nil {
 		version = op.Observed.GetResourceVersion()
@@ -36,11 +35,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	}
 	config := object.Copy(op.Object)
 	config.SetResourceVersion(version)
-	options := metav1.ApplyOptions{FieldManager: w.Applier(), Force: true, DryRun: w.dryRun()}
-	if op.Verb == plan.DryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	stored, err := object.Result(client.Apply(ctx, config.GetName(), config.Unstructured(), options))
+	stored, err := client.apply(ctx, config, options{manager: w.Applier(), force: true, dryRun: w.DryRun || op.Verb == plan.DryRun})
 	switch {
 	case op.Observed == nil && apierrors.IsConflict(err):
 		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
@@ -52,7 +47,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 
 // recreateError returns why an object that cannot be changed to config could not be created either; [plan.ErrImmutable] if
 // it could.
-func (w *Writer) recreateError(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) error {
+func (w *Writer) recreateError(ctx context.Context, client objects, op plan.Op) error {
 	if err := w.creatable(ctx, client, op); err != nil {
 		return err
 	}
@@ -75,11 +70,12 @@ func (w *Writer) Applier() string {
 
 // migrate prepares an object that dynamic apply wrote for server-side apply: its fields get the field manager of server-side
 // apply, and the annotation plan.LastApplied is removed. The object must be unchanged since it was observed.
-func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, observed *object.Object) (*object.Object, error) {
-	live, err := client.Get(ctx, observed.GetName(), metav1.GetOptions{})
+func (w *Writer) migrate(ctx context.Context, client objects, observed *object.Object) (*object.Object, error) {
+	found, err := client.get(ctx, observed.GetName())
 	if err != nil {
 		return nil, err
 	}
+	live := found.Unstructured()
 	if live.GetUID() != observed.GetUID() || live.GetResourceVersion() != observed.GetResourceVersion() {
 		return nil, apierrors.NewConflict(named(observed), live.GetName(), errors.New("it changed since it was observed"))
 	}
@@ -94,7 +90,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 	}
 	delete(annotations, plan.LastApplied)
 	live.SetAnnotations(annotations)
-	return object.Result(client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.Applier(), DryRun: w.dryRun()}))
+	return client.update(ctx, object.Of(live), options{manager: w.Applier(), dryRun: w.DryRun})
 }
 
 // sameEntry reports whether two entries of managedFields have the same manager, operation and subresource.

@@ -10,16 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
 // dryCreate does a DryCreate.
-func (w *Writer) dryCreate(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) error {
+func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) error {
 	if err := w.creatable(ctx, client, op); err != nil {
 		return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
 	}
@@ -32,8 +30,8 @@ func (w *Writer) dryCreate(ctx context.Context, client dynamic.ResourceInterface
 //
 //   - a quota is exceeded, since a part of it is free again when op.Observed is deleted, unless the object alone exceeds the quota
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
-func (w *Writer) creatable(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) error {
-	_, err := client.Create(ctx, withoutHeld(op.Object, op.Observed).Unstructured(), metav1.CreateOptions{FieldManager: w.creator(op), DryRun: []string{metav1.DryRunAll}})
+func (w *Writer) creatable(ctx context.Context, client objects, op plan.Op) error {
+	_, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: w.creator(op), dryRun: true})
 	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) && !exceedsAlone(err) || lacksDryRun(err) {
 		return nil
 	}

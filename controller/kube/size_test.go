@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/wire"
 )
 
 // refusing is a Writer to an API server that refuses every write so. It serves ConfigMaps and Secrets.
@@ -54,7 +54,7 @@ func refusing(t *testing.T, with func() *metav1.Status) *Writer {
 		t.Fatal(err)
 	}
 	t.Cleanup(httpClient.CloseIdleConnections)
-	client, err := dynamic.NewForConfigAndClient(config, httpClient)
+	client, err := wire.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"metascript/controller/account"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/wire"
 )
 
 // FieldManager is the name of our field manager. It is the same as Metacontroller's, so that ownership stays when this
@@ -20,7 +21,7 @@ const FieldManager = "metacontroller"
 
 // A Writer does the writes to the API server.
 type Writer struct {
-	Client    dynamic.Interface
+	Client    rest.Interface // see wire.NewClient
 	Resources *Resources
 	Manager   string // the field manager of server-side apply; default FieldManager
 	DryRun    bool   // all writes are dry runs: the API server validates them and stores nothing
@@ -37,7 +38,7 @@ type Writer struct {
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	redactor := redact.FromContext(ctx)
 	redactor.Add(op.Object, op.Observed)
-	client, err := w.resource(op.Object)
+	client, err := w.objects(op.Object)
 	var stored *object.Object
 	if err == nil {
 		stored, err = w.do(ctx, client, op)
@@ -49,21 +50,21 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	return stored, nil
 }
 
-func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
+func (w *Writer) do(ctx context.Context, client objects, op plan.Op) (*object.Object, error) {
 	switch op.Verb {
 	case plan.Create:
-		return object.Result(client.Create(ctx, op.Object.Unstructured(), metav1.CreateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
+		return client.create(ctx, op.Object, w.options())
 	case plan.DryCreate:
 		return op.Observed, w.dryCreate(ctx, client, op)
 	case plan.Update:
-		return object.Result(client.Update(ctx, op.Object.Unstructured(), metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
+		return client.update(ctx, op.Object, w.options())
 	case plan.UpdateStatus:
-		return object.Result(client.UpdateStatus(ctx, op.Object.Unstructured(), metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()}))
+		return client.update(ctx, op.Object, w.options(), "status")
 	case plan.Apply, plan.DryRun:
 		return w.apply(ctx, client, op)
 	case plan.Delete:
 		uid, version, background := op.Object.GetUID(), op.Object.GetResourceVersion(), metav1.DeletePropagationBackground
-		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
+		return op.Object, client.delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
 			PropagationPolicy: &background, DryRun: w.dryRun(),
 			// An object that was released, adopted or changed since it was observed is not deleted.
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
@@ -72,7 +73,10 @@ func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op pl
 	return nil, fmt.Errorf("unknown verb %q", op.Verb)
 }
 
-// dryRun returns the option of requests so that nothing is stored, or nil.
+// options returns the options of a write that is not an apply.
+func (w *Writer) options() options { return options{manager: FieldManager, dryRun: w.DryRun} }
+
+// dryRun returns the option of deletions so that nothing is stored, or nil.
 func (w *Writer) dryRun() []string {
 	if !w.DryRun {
 		return nil
@@ -82,11 +86,11 @@ func (w *Writer) dryRun() []string {
 
 // Get reads an object from the API server, without a cache.
 func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, error) {
-	client, err := w.resource(o)
+	client, err := w.objects(o)
 	if err != nil {
 		return nil, err
 	}
-	found, err := object.Result(client.Get(ctx, o.GetName(), metav1.GetOptions{}))
+	found, err := client.get(ctx, o.GetName())
 	return found, redact.FromContext(ctx).Error(w.withCommand(err))
 }
 
@@ -104,15 +108,15 @@ func (w *Writer) withCommand(err error) error {
 	return &RefusedError{err, refused.(apierrors.APIStatus).Status(), missing}
 }
 
-// resource returns the client for the resource of o.
-func (w *Writer) resource(o *object.Object) (dynamic.ResourceInterface, error) {
+// objects returns the requests for the resource of o, in its namespace.
+func (w *Writer) objects(o *object.Object) (objects, error) {
 	r, err := w.Resources.byKind(o.GroupVersionKind())
 	if err != nil {
-		return nil, err
+		return objects{}, err
 	}
-	client := w.Client.Resource(r.GroupVersionResource)
-	if !r.Namespaced {
-		return client, nil
+	namespace := ""
+	if r.Namespaced {
+		namespace = o.GetNamespace()
 	}
-	return client.Namespace(o.GetNamespace()), nil
+	return objects{w.Client, wire.Path(r.GroupVersionResource, namespace)}, nil
 }

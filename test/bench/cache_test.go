@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"metascript/controller/informer"
+	"metascript/controller/wire"
 )
 
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -63,7 +64,7 @@ type cacheUnderTest struct {
 
 // openPacked fills a cache of this project.
 func openPacked(b *testing.B, config *rest.Config) cacheUnderTest {
-	client, err := informer.NewREST(config)
+	client, err := wire.NewClient(config)
 	must(b, err)
 	factory := informer.NewFactory(nil, slog.New(slog.DiscardHandler))
 	factory.REST = client

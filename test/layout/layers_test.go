@@ -57,6 +57,7 @@ var layers = []string{
 	"lease",
 	"work",
 	"connection",
+	"wire", // the client of informers and writes
 	"bodies",
 	"jsontree",
 	"selection",
