@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"metascript/engine"
+	"metascript/test/bench/pods"
 )
 
 // The functions that are compared must return the same answers.
@@ -40,7 +41,7 @@ func TestSizes(t *testing.T) {
 		name   string
 		object map[string]any
 		want   int
-	}{{"parent", parent(3), 1900}, {"pod", pod(podName(9), 9), 3200}} {
+	}{{"parent", parent(3), 1900}, {"pod", pods.New(pods.Name(9), 9), 3200}} {
 		if size := len(text(t, s.object)); size < s.want*95/100 || size > s.want*105/100 {
 			t.Errorf("%s has %d bytes, want about %d", s.name, size, s.want)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"sync"
@@ -84,9 +85,12 @@ func handler(on func(metav1.Object)) cache.ResourceEventHandler {
 // ready reports whether the caches have synced.
 func (c *controller) ready() bool { return c.parents.HasSynced() && c.children.HasSynced() }
 
-// cached returns the number of objects in the caches.
-func (c *controller) cached() int {
-	return len(c.parents.GetStore().ListKeys()) + len(c.children.GetStore().ListKeys())
+// writeCached writes the metric of the objects in the caches, which the server has too.
+func (c *controller) writeCached(w io.Writer) {
+	fmt.Fprintln(w, "# TYPE metascript_cached_objects gauge")
+	for resource, informer := range map[schema.GroupVersionResource]cache.SharedIndexInformer{c.parentResource: c.parents, c.childResource: c.children} {
+		fmt.Fprintf(w, "metascript_cached_objects{resource=%q} %d\n", resource.Resource, len(informer.GetStore().ListKeys()))
+	}
 }
 
 // run reconciles parents until ctx is done.

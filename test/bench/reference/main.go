@@ -55,7 +55,7 @@ func run(ctx context.Context) error {
 	}
 	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		requests.write(w)
-		fmt.Fprintf(w, "# TYPE cached_objects gauge\ncached_objects %d\n", c.cached())
+		c.writeCached(w)
 	})
 	http.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !c.ready() {
@@ -90,7 +90,7 @@ func (c *counter) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// write writes the metric that client-go has too.
+// write writes the metric that the server has too.
 func (c *counter) write(w http.ResponseWriter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,6 +21,7 @@ var tables = map[string]func(*table){
 	"edit":     edit,
 
 	"controllers": controllers,
+	"memory":      memory,
 }
 
 // A table is a table that is being written.
@@ -214,6 +215,24 @@ func controllers(t *table) {
 			t.row(fmt.Sprintf("%d %ss", n, kind), number(t.cost(name, "ready-s"))+" s", number(t.cost(name, "ready-cpu-s"))+" s",
 				number(t.cost(name, "peak-MiB"))+" MiB", number(t.cost(name, "rest-MiB"))+" MiB", number(t.cost(name, "rest-%cpu"))+" % of a core")
 		}
+	}
+}
+
+// memory writes the table of the caches of Pods. The memory and CPU time of a process without Pods are subtracted only from the CPU time.
+func memory(t *table) {
+	t.head("", "20,000 Pods", "at most", "processor to fill", "40,000 Pods", "at most", "processor to fill", "heap for a Pod")
+	for _, row := range []struct{ by, who string }{
+		{"reference", "reference: the informers of client-go"}, {"server", "the server"}, {"generateSelector", "the server, with generateSelector"},
+	} {
+		of := func(pods int, unit string) float64 {
+			return t.cost(fmt.Sprintf("Memory/pods=%d/by=%s", pods, row.by), unit)
+		}
+		cells := []string{row.who}
+		for _, pods := range []int{20_000, 40_000} {
+			cells = append(cells, number(of(pods, "steady-MiB"))+" MiB", number(of(pods, "peak-MiB"))+" MiB", number(of(pods, "fill-cpu-s")-of(0, "fill-cpu-s"))+" s")
+		}
+		heap := (of(40_000, "heap-MiB") - of(0, "heap-MiB")) / 40_000 * (1 << 20)
+		t.row(append(cells, number(heap/1000)+" KB")...)
 	}
 }
 

@@ -27,9 +27,9 @@ func BenchmarkControllers(b *testing.B) {
 	}
 }
 
-// rest returns how long a server with n controllers is measured after it has synced all parents. It includes the periodic check of each
+// restOf returns how long a server with n controllers is measured after it has synced all parents. It includes the periodic check of each
 // controller, which happens at most once a minute.
-func rest(n int) time.Duration {
+func restOf(n int) time.Duration {
 	return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5)
 }
 
@@ -49,7 +49,7 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	b.ReportMetric(p.total(b, requests)/float64(n), "requests/controller")
 
 	cpu, begun := p.cpu(b), time.Now()
-	time.Sleep(rest(n))
+	time.Sleep(restOf(n))
 	b.ReportMetric(100*(p.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "rest-%cpu")
 	b.ReportMetric(p.memory(b, "VmRSS")/(1<<20), "rest-MiB")
 }

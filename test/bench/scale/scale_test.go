@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // sizes returns the numbers of parents: 500 and 2000, or those in the variable PARENTS, separated by commas.
@@ -73,7 +75,7 @@ func (s *subject) start(b *testing.B, flags ...string) *process {
 		return s.refer(b, s.programs[reference], s.hook, append(flags, "--children=configmaps.v1.")...)
 	}
 	spec := map[string]any{
-		"childResources": []any{map[string]any{
+		"generateSelector": true, "childResources": []any{map[string]any{
 			"apiVersion": "v1", "resource": "configmaps", "updateStrategy": map[string]any{"method": "InPlace"},
 		}},
 	}
@@ -139,7 +141,6 @@ const requests = "rest_client_requests_total"
 // controlBy creates a controller with a spec, to which it adds widgets as parents.
 func (c *cluster) controlBy(b *testing.B, spec map[string]any) {
 	b.Helper()
-	spec["generateSelector"] = true
 	spec["parentResource"] = map[string]any{"apiVersion": "bench.example.com/v1", "resource": "widgets"}
 	_, err := c.Resource(controllers).Create(b.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": map[string]any{"name": "bench"}, "spec": spec,
@@ -193,8 +194,7 @@ func hasValue(value string) func(*unstructured.Unstructured) bool {
 // all watches a resource. The channel gets nil when is has returned true for n objects, or the error of the watch.
 func (c *cluster) all(b *testing.B, resource schema.GroupVersionResource, n int, is func(*unstructured.Unstructured) bool) <-chan error {
 	b.Helper()
-	changes, err := c.Resource(resource).Watch(b.Context(), metav1.ListOptions{})
-	must(b, err)
+	changes := c.watch(b, resource, "")
 	done := make(chan error, 1)
 	go func() {
 		defer changes.Stop()
@@ -212,12 +212,28 @@ func (c *cluster) all(b *testing.B, resource schema.GroupVersionResource, n int,
 	return done
 }
 
+// watch watches a resource from now on. It begins again where it ended, because the API server ends a watch whose events are not read fast
+// enough.
+func (c *cluster) watch(b *testing.B, resource schema.GroupVersionResource, selector string) watch.Interface {
+	b.Helper()
+	client := c.Resource(resource).Namespace(metav1.NamespaceAll)
+	list, err := client.List(b.Context(), metav1.ListOptions{FieldSelector: selector, Limit: 1})
+	must(b, err)
+	changes, err := watchtools.NewRetryWatcherWithContext(b.Context(), list.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = selector
+			return client.Watch(ctx, options)
+		},
+	})
+	must(b, err)
+	return changes
+}
+
 // reportLatency reports the time from a change of a parent to the change of its last child, in milliseconds.
 func (c *cluster) reportLatency(b *testing.B, of string) {
 	b.Helper()
 	last := fmt.Sprintf("w7-%d", childrenOfEach-1)
-	changes, err := c.Resource(configMaps).Namespace("default").Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + last})
-	must(b, err)
+	changes := c.watch(b, configMaps, "metadata.name="+last)
 	defer changes.Stop()
 	var all []time.Duration
 	for range 41 {
