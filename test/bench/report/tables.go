@@ -173,7 +173,7 @@ func fairness(t *table) {
 
 func scale(t *table) {
 	t.head("", "converged after", "processor", "requests for a parent", "memory", "edited after", "processor", "one edit, half within", "95 % within", "processor, all due each second")
-	for _, by := range []string{"raw", "reference", "webhook", "Starlark", "JavaScript", "Jsonnet"} {
+	for _, by := range []string{"raw", "reference", "webhook", "Starlark"} {
 		name, who := "Scale/parents=2000/by="+by, by
 		seconds := func(unit string) string { return number(t.cost(name, unit)) + " s" }
 		switch by {
@@ -218,21 +218,15 @@ func controllers(t *table) {
 	}
 }
 
-// memory writes the table of the caches of Pods. The memory and CPU time of a process without Pods are subtracted only from the CPU time.
+// memory writes the table of the caches of Pods. What a process without Pods needs is subtracted from the CPU time and the heap.
 func memory(t *table) {
-	t.head("", "20,000 Pods", "at most", "processor to fill", "40,000 Pods", "at most", "processor to fill", "heap for a Pod")
+	t.head("", "20,000 Pods", "at most", "processor to fill", "heap for a Pod")
 	for _, row := range []struct{ by, who string }{
 		{"reference", "reference: the informers of client-go"}, {"server", "the server"}, {"generateSelector", "the server, with generateSelector"},
 	} {
-		of := func(pods int, unit string) float64 {
-			return t.cost(fmt.Sprintf("Memory/pods=%d/by=%s", pods, row.by), unit)
-		}
-		cells := []string{row.who}
-		for _, pods := range []int{20_000, 40_000} {
-			cells = append(cells, number(of(pods, "steady-MiB"))+" MiB", number(of(pods, "peak-MiB"))+" MiB", number(of(pods, "fill-cpu-s")-of(0, "fill-cpu-s"))+" s")
-		}
-		heap := (of(40_000, "heap-MiB") - of(0, "heap-MiB")) / 40_000 * (1 << 20)
-		t.row(append(cells, number(heap/1000)+" KB")...)
+		of := func(unit string) float64 { return t.cost("Memory/pods=20000/by="+row.by, unit) }
+		more := func(unit string) float64 { return max(0, of(unit)-t.cost("Memory/pods=0/by="+row.by, unit)) }
+		t.row(row.who, number(of("steady-MiB"))+" MiB", number(of("peak-MiB"))+" MiB", number(more("fill-cpu-s"))+" s", number(more("heap-MiB")/20_000*(1<<20)/1000)+" KB")
 	}
 }
 
