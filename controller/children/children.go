@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +31,14 @@ type Writer struct {
 	Log     *slog.Logger
 	Memory  *Memory // of the parent
 
+	// Extra limits how many writes are sent in addition to one for each Writer that applies; all Writers of a controller share it.
+	// With nil, each write is sent when the one before has ended.
+	Extra chan struct{}
+
 	response *hook.Response // of which the children are planned
+
+	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
+	mu sync.Mutex
 }
 
 // Events records events on a parent.
@@ -65,15 +74,72 @@ func (w *Writer) Policy(parent *object.Object) plan.Policy {
 }
 
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
-// none was.
+// none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
+// has ended, and deletions begin after all other writes, because a kind may need another one, such as its Namespace.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var again time.Duration
-	var errs []error
-	for _, op := range ops {
-		wait, err := w.applyOne(ctx, parent, op, to)
-		again, errs = throttle.Shorter(again, wait), append(errs, err)
+	errs := make([]error, len(ops))
+	for begin := 0; begin < len(ops); {
+		end := begin + 1
+		for end < len(ops) && independent(ops[begin], ops[end]) {
+			end++
+		}
+		w.each(begin, end, func(i int) {
+			wait, err := w.applyOne(ctx, parent, ops[i], to)
+			again, errs[i] = throttle.Shorter(again, wait), err
+		})
+		begin = end
 	}
 	return again, kube.Join(errs...)
+}
+
+// independent reports whether two ops, which follow each other, can be done at the same time.
+func independent(a, b plan.Op) bool {
+	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete)
+}
+
+// each calls do with each number from begin up to end, and returns when all calls have returned. The calls are made with mu locked, and
+// in goroutines as far as Extra permits it. A panic of a call is one of each, so that it does not end the process.
+func (w *Writer) each(begin, end int, do func(int)) {
+	var others sync.WaitGroup
+	panicked := ""
+	call := func(i int) {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				panicked = fmt.Sprintf("%v\n%s", recovered, debug.Stack())
+			}
+		}()
+		do(i)
+	}
+	for i := begin; i < end; i++ {
+		select {
+		case w.slot(i < end-1) <- struct{}{}:
+			others.Go(func() {
+				defer func() { <-w.Extra }()
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				call(i)
+			})
+		default:
+			call(i)
+		}
+	}
+	w.mu.Unlock()
+	others.Wait()
+	w.mu.Lock()
+	if panicked != "" {
+		panic(panicked)
+	}
+}
+
+// slot returns Extra if another goroutine may help, and nil, which never has room, if not.
+func (w *Writer) slot(mayHelp bool) chan struct{} {
+	if !mayHelp {
+		return nil
+	}
+	return w.Extra
 }
 
 // applyOne does op, and the write that follows if op is a dry run that shows a difference. If op has to wait, it does nothing
@@ -130,7 +196,7 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, op, try plan.Op
 // do does op. It returns the object that is stored, and the warnings of the API server, which it also reports.
 func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (*object.Object, []string, error) {
 	ctx, collected := kube.CollectWarnings(ctx)
-	stored, err := to.Do(ctx, op)
+	stored, err := w.send(ctx, op, to)
 	if field, refused := kube.Refused(err); refused {
 		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
 	}
@@ -140,6 +206,13 @@ func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to p
 	}
 	w.reportWarnings(ctx, parent, op.Object, warnings)
 	return stored, warnings, err
+}
+
+// send does op without the lock.
+func (w *Writer) send(ctx context.Context, op plan.Op, to plan.Writer) (*object.Object, error) {
+	w.mu.Unlock()
+	defer w.mu.Lock()
+	return to.Do(ctx, op)
 }
 
 // namespacePollInterval is how often the creation of a child is tried while its namespace is being deleted.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,7 +103,7 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
-	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children}
+	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites}
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
 	return c
@@ -138,7 +139,7 @@ func (c *reconciliation) reconcile(ctx context.Context) (time.Duration, error) {
 // once the hook has finalized the parent. An error before the children are planned ends it, and nothing is deleted. It
 // returns the time after which the parent is to be reconciled again; zero for none.
 func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.Duration, error) {
-	write := tracker{c.binding, c.events, c.observer, c.state, c.key}
+	write := tracker{c.binding, c.events, c.observer, c.state, c.key, &sync.Mutex{}}
 	ctxBeforeHooks := c.redactors.beforeHooks(ctx, c.version, c.state)
 	parent, err := c.finalizers.update(ctxBeforeHooks, c.version, parent, write)
 	if err != nil || c.isDone(parent) {

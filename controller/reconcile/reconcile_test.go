@@ -88,7 +88,9 @@ func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finaliz
 	b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	events := kube.NewEvents(kubefake.NewClientset(), kube.EventBudget{})
 	t.Cleanup(events.Shutdown)
-	return New(b, Options{Events: events, Log: log}), write
+	r := New(b, Options{Events: events, Log: log})
+	r.extraWrites = nil // write records the writes in their order
+	return r, write
 }
 
 // reset replaces the version of r by one with the hooks and revisions that its Binding has now.

@@ -68,6 +68,7 @@ type Reconciler struct {
 	changed       func()           // see Options.Changed; not nil
 	observer      observe.Observer // nil if there is none
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
+	extraWrites   chan struct{}    // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
 	// These fields change.
@@ -120,6 +121,9 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	r := &Reconciler{
 		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
 		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
+	}
+	if o.Observer == nil {
+		r.extraWrites = make(chan struct{}, b.Workers)
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"metascript/controller/binding"
@@ -19,21 +20,37 @@ type tracker struct {
 	observer observe.Observer // nil if there is none
 	state    *parentState
 	key      object.Ref // of the parent
+
+	mu *sync.Mutex // is locked while state is used, and the observer called: writes to children are sent at the same time
 }
 
 // Do implements plan.Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
-	before := t.before(op)
-	t.state.memory.Wrote(op.String())
+	before := t.begin(op)
 	stored, err := t.binding.Write.Do(ctx, op)
-	t.observe(observe.Write{Op: op, Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
-	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
-	if err == nil {
-		t.expect(t.cacheShows(op, stored))
-		_, isChild := t.binding.Kinds[op.Object.GroupVersionKind()]
-		t.state.churn.Note(op, isChild)
-	}
+	t.end(observe.Write{Op: op, Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
 	return stored, err
+}
+
+// begin notes that a write begins. It returns the object as it was before, for the Observer.
+func (t tracker) begin(op plan.Op) *object.Object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.memory.Wrote(op.String())
+	return t.before(op)
+}
+
+// end notes the result of a write.
+func (t tracker) end(w observe.Write) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.observe(w)
+	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", w.Op.String(), "error", w.Err)
+	if w.Err == nil {
+		t.expect(t.cacheShows(w.Op, w.Stored))
+		_, isChild := t.binding.Kinds[w.Op.Object.GroupVersionKind()]
+		t.state.churn.Note(w.Op, isChild)
+	}
 }
 
 // expect adds a write to the pending writes of the parent. shown reports whether a cache shows it; nil adds nothing.

@@ -1,0 +1,124 @@
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+)
+
+// A slowWriter takes a second for each write, and counts those that are under way.
+type slowWriter struct {
+	mu     sync.Mutex
+	now    int
+	most   int
+	phases []string // the kinds of writes, in the order in which they began, each once in a row
+	fail   func(plan.Op) error
+}
+
+func (s *slowWriter) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	what := string(op.Verb) + " " + op.Object.GetKind()
+	s.mu.Lock()
+	s.now++
+	s.most = max(s.most, s.now)
+	if n := len(s.phases); n == 0 || s.phases[n-1] != what {
+		s.phases = append(s.phases, what)
+		if s.now > 1 {
+			s.phases = append(s.phases, "too early")
+		}
+	}
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now--
+	return op.Object, s.fail(op)
+}
+
+// someOps are the writes of eight children.
+func someOps() []plan.Op {
+	var ops []plan.Op
+	for i := range 4 {
+		ops = append(ops, plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap(fmt.Sprint("c", i), nil)})
+	}
+	for i := range 2 {
+		ops = append(ops, plan.Op{Verb: plan.Create, Object: objecttest.Widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) })})
+	}
+	for i := range 2 {
+		ops = append(ops, plan.Op{Verb: plan.Delete, Object: objecttest.ConfigMap(fmt.Sprint("d", i), nil)})
+	}
+	return ops
+}
+
+func TestWritesOfOneKindAreSentAtTheSameTime(t *testing.T) {
+	for _, c := range []struct {
+		extra, most int
+		took        time.Duration // at most
+	}{
+		{0, 1, 8 * time.Second},
+		{1, 2, 5 * time.Second},
+		{8, 4, 3 * time.Second},
+	} {
+		t.Run(fmt.Sprint(c.extra), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTestWriter()
+				w.Extra = make(chan struct{}, c.extra)
+				to := &slowWriter{fail: func(op plan.Op) error {
+					if strings.HasSuffix(op.Object.GetName(), "1") {
+						return errors.New(op.Object.GetName())
+					}
+					return nil
+				}}
+				begun := time.Now()
+				_, err := w.Apply(t.Context(), objecttest.Widget(nil), someOps(), to)
+				if got := fmt.Sprint(err); got != "c1\nw1\nd1" {
+					t.Errorf("error %q", got)
+				}
+				if took := time.Since(begun); took > c.took || to.most != c.most {
+					t.Errorf("it took %s with %d writes at the same time, want at most %s and %d", took, to.most, c.took, c.most)
+				}
+				if got := strings.Join(to.phases, ", "); got != "create ConfigMap, create Widget, delete ConfigMap" {
+					t.Errorf("the order is %s", got)
+				}
+				if len(w.Extra) != 0 {
+					t.Errorf("%d slots are not given back", len(w.Extra))
+				}
+			})
+		})
+	}
+}
+
+// A panic of a write is one of Apply, after all other writes have ended.
+func TestPanicOfWrite(t *testing.T) {
+	for _, name := range []string{"c0", "c3"} { // in a goroutine of its own, and in that of Apply
+		synctest.Test(t, func(t *testing.T) {
+			w := newTestWriter()
+			w.Extra = make(chan struct{}, 8)
+			to := &slowWriter{fail: func(op plan.Op) error {
+				if op.Object.GetName() == name {
+					panic("broken")
+				}
+				return nil
+			}}
+			func() {
+				defer func() {
+					if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "broken\n") {
+						t.Errorf("%s: recovered %q", name, text)
+					}
+				}()
+				_, _ = w.Apply(t.Context(), objecttest.Widget(nil), someOps(), to)
+			}()
+			if to.now != 0 || !w.mu.TryLock() {
+				t.Errorf("%s: %d writes are under way, or the lock is held", name, to.now)
+			}
+		})
+	}
+}
