@@ -19,7 +19,7 @@ type Memory struct {
 	wanted     map[string]any
 	contention *throttle.Contention
 
-	left bool // the last status was left to the next reconcile; see Writer.WriteStatus
+	left bool // the last status that was to be written was left to the next reconcile; see Writer.WriteStatus
 
 	mu       sync.Mutex // guards unstored, which any goroutine may use
 	unstored *unstored  // the last status that the API server did not store as it was written; nil if it stored all of it
@@ -46,9 +46,6 @@ func (m *Memory) ForgetUnstored() bool {
 	m.unstored = nil
 	return was
 }
-
-// Left reports whether the last reconcile has left its status to the next one, which must follow.
-func (m *Memory) Left() bool { return m.left }
 
 // Quiet reports whether the status is not written again and again because something else changes it, and the API server has stored
 // all of it.

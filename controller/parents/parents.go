@@ -29,6 +29,9 @@ type Writer struct {
 	Events  Events
 	Memory  *Memory // of the parent
 	Kinds   *Kinds
+
+	// Left says that the status was left to the next reconcile, which must follow; see WriteStatus.
+	Left bool
 }
 
 // Events records events on parents.
@@ -42,7 +45,7 @@ type Events interface {
 // afterwards, and how long the status has to wait because of a field conflict; zero if it does not wait.
 //
 // soon says that the next reconcile follows as soon as the caches show the writes of this one. Most often the hook returns another
-// status then, so that this one is left to it; Memory.Left reports that. The status of every second reconcile is written in any case.
+// status then, so that this one is left to it; Left says so. The status of every second reconcile is written in any case.
 func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, response *hook.Response, soon bool, write plan.Writer) (*object.Object, time.Duration, error) {
 	before := w.Memory.left
 	w.Memory.left = false
@@ -64,7 +67,7 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 		return parent, wait, nil
 	}
 	if soon && !before {
-		w.Memory.left = true
+		w.Memory.left, w.Left = true, true
 		return parent, 0, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})

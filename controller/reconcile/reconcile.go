@@ -62,7 +62,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		again = w.forgetDryRun(key, again)
 	}
 	w.scheduleNext(ctx, key, again, err)
-	if c.state.parent.Left() {
+	if c.status.Left {
 		w.r.queue.Postpone(key, queue.ChildChanged, firstCachePoll)
 	}
 	// Another version is called for the parent next, and a reconcile that only waits, for a cache for example, says nothing.

@@ -143,3 +143,25 @@ func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 		})
 	}
 }
+
+// A reconcile that does not come to the status has the delay of its error, although a status was left to it.
+func TestStatusThatWasLeftDoesNotHurryErrors(t *testing.T) {
+	var failed error
+	sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		response, err := wants("new")(req)
+		return response, errors.Join(err, failed)
+	})
+	r, _ := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+	fillCaches(t, r)
+	key := objecttest.WidgetRef("default", "w")
+	r.worker.process(t.Context(), key, queue.Resync)
+	if r.queue.Take(key) != queue.ChildChanged {
+		t.Error("the status is not left to another reconcile")
+	}
+	failed = errors.New("broken")
+	r.states.of(key).pending = pendingWrites{}
+	r.worker.process(t.Context(), key, queue.ChildChanged)
+	if why := r.queue.Pending(key); why != 0 {
+		t.Errorf("after an error it is queued for %s", why)
+	}
+}
