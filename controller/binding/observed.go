@@ -5,14 +5,14 @@ import (
 	"metascript/controller/remember"
 )
 
-// Observed adds a parent of b to now, and the objects in the caches of children and ControllerRevisions that it owns.
-func Observed(b *Binding, parent *object.Object, now remember.State) remember.State {
-	now.Add(parent)
+// Observed returns what the caches have of a parent, for a comparison with what is remembered of it.
+func Observed(b *Binding, parent *object.Object, epoch uint64) remember.Snapshot {
+	s := remember.Snapshot{Epoch: epoch, Parent: parent, Fields: b.Owned, Selected: b.Selects(parent) && !IsPaused(parent)}
 	for _, child := range b.Children {
-		now.Add(child.Informer.OwnedBy(parent.GetUID())...)
+		s.Owned = append(s.Owned, child.Informer.OwnedBy(parent.GetUID())...)
 	}
 	if b.Revisions != nil {
-		now.Add(b.Revisions.Cache.OwnedBy(parent.GetUID())...)
+		s.Owned = append(s.Owned, b.Revisions.Cache.OwnedBy(parent.GetUID())...)
 	}
-	return now
+	return s
 }

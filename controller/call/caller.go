@@ -42,6 +42,7 @@ type Caller struct {
 	Customized *CustomizeCache    // the cached responses of the customize hook for the parent
 	Caches     *related.Caches    // the caches of related objects
 	Controller related.Controller // which reconciles the parent
+	Recorder   *object.Recorder   // of what a script reads, if there is one variant; nil: it is not recorded
 }
 
 // A Variant is a parent with the fields of one of its revisions, and the hooks that are called for it.
@@ -117,6 +118,9 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 	req := hook.Request{
 		Shape: c.Binding.Shape, Controller: c.Binding.Controller, Parent: parent, Children: children,
 		Finalizing: c.Binding.Finalizing(parent), Expect: expect, Versioned: c.Binding.VersionedKinds(),
+	}
+	if len(variants) == 1 {
+		req.Recorder = c.Recorder
 	}
 	name := hook.Sync
 	if req.Finalizing {

@@ -111,6 +111,20 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 	return nil
 }
 
+// Reselect returns the related objects of a parent as the caches have them now. ok is false if that needs more than the last Relate did,
+// such as a call of the customize hook.
+func (c *Caller) Reselect(parent *object.Object) (found []*object.Object, ok bool) {
+	cached, last := c.Customized, c.Customized.Responses[""]
+	if last == nil || cached.caches == nil || last.Input != throttle.InputFor(parent, hook.Customize) {
+		return nil, false
+	}
+	rules, err := related.Rules(parent, last.rules, c.Binding.Discover, c.Binding.RelatedScope)
+	if err != nil || !slices.EqualFunc(rules, cached.Rules, related.Rule.SameResource) || c.eachRule(rules, cached.caches.Ready) != nil {
+		return nil, false
+	}
+	return slices.Collect(related.Select(rules, cached.caches.Find).All()), true
+}
+
 // eachRule calls check for each rule, until one fails. The error names the rule.
 func (c *Caller) eachRule(rules []related.Rule, check func(related.Rule) error) error {
 	for n, rule := range rules {

@@ -89,6 +89,7 @@ type Request struct {
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect
+	Recorder   *object.Recorder // of what a script reads of the objects; nil: it is not recorded
 
 	// Versioned are the kinds of which two objects in requests with the same UID and resourceVersion are equal in every
 	// field, so that what was computed from one may be cached; see binding.IdentityKinds.

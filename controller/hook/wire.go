@@ -30,15 +30,15 @@ func encode(req *Request, version string) map[string]any {
 	}
 	return map[string]any{
 		"controller":         req.Controller.Value(),
-		req.Shape.parent():   req.Parent.Value(),
-		req.Shape.children(): encodeSet(req.Children, req, version),
-		"related":            encodeSet(req.Related, req, version),
+		req.Shape.parent():   req.Recorder.Parent(req.Parent),
+		req.Shape.children(): encodeSet(req.Children, req, version, req.Recorder.Child),
+		"related":            encodeSet(req.Related, req, version, req.Recorder.Relate),
 		"finalizing":         req.Finalizing,
 	}
 }
 
 // encodeSet returns a set as a map of groups, which are maps of objects. Groups are named "Pod.v1" or "StatefulSet.apps/v1".
-func encodeSet(set *object.Set, req *Request, version string) map[string]any {
+func encodeSet(set *object.Set, req *Request, version string, value func(*object.Object) any) map[string]any {
 	groups := map[string]any{}
 	if set == nil {
 		return groups
@@ -46,7 +46,7 @@ func encodeSet(set *object.Set, req *Request, version string) map[string]any {
 	for _, kind := range set.Kinds() {
 		group := make(map[string]any, len(set.Group(kind)))
 		for _, o := range set.Group(kind) {
-			group[wireKey(o, req.Parent, version)] = o.Value()
+			group[wireKey(o, req.Parent, version)] = value(o)
 		}
 		groups[groupName(kind)] = group
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // A Reason is a set of reasons for a reconcile. It is what the queue keeps of an event, for logs and for the order of keys.
-type Reason uint8
+type Reason uint16
 
 // The reasons.
 const (
@@ -25,15 +25,16 @@ const (
 	Resync            // resyncPeriodSeconds or resyncAfterSeconds have passed, or the server started
 	Retry             // the previous reconcile failed
 	CredentialChanged // a certificate or a credential of a webhook changed
+	ClaimChanged      // an object that the parent may adopt, or has to release, changed
 )
 
 // urgentReasons are the reasons of urgent keys, which are returned before the others.
-const urgentReasons = ParentChanged | ChildChanged | RelatedChanged | Requested
+const urgentReasons = ParentChanged | ChildChanged | RelatedChanged | ClaimChanged | Requested
 
 // String returns the names of the reasons, such as "parent,child".
 func (r Reason) String() string {
 	var names []string
-	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key"} {
+	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key", "claim"} {
 		if r&(1<<i) != 0 {
 			names = append(names, name)
 		}

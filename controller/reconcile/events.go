@@ -77,7 +77,7 @@ func (e *eventHandler) onChild(old, current *object.Object) {
 // onOrphan queues the parents that may adopt an object.
 func (e *eventHandler) onOrphan(adopters []object.Ref) {
 	for _, parent := range adopters {
-		e.r.queue.Enqueue(parent, e.reasonFor(queue.ChildChanged))
+		e.r.queue.Enqueue(parent, e.reasonFor(queue.ClaimChanged))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,12 +55,16 @@ func queued(r *Reconciler) map[string]string {
 	return all
 }
 
-// expectQueued checks that these parents, and no others, are queued because of a child.
+// expectQueued checks that these parents, and no others, are queued because of a child or, with " claim" after the name, of an object to
+// adopt or to release.
 func expectQueued(t *testing.T, r *Reconciler, want ...string) {
 	t.Helper()
 	reasons := map[string]string{}
-	for _, key := range want {
-		reasons[key] = "child"
+	for _, text := range want {
+		key, why, has := strings.Cut(text, " ")
+		if reasons[key] = why; !has {
+			reasons[key] = "child"
+		}
 	}
 	if diff := cmp.Diff(reasons, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
@@ -135,7 +140,7 @@ func TestReleasedChildQueuesOldOwnerAndAdopter(t *testing.T) {
 	old := objecttest.ConfigMap("a", parent)
 	current := objecttest.Matching("a", adopter)
 	childEvent(r, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
-	expectQueued(t, r, "default/w", "default/adopter")
+	expectQueued(t, r, "default/w", "default/adopter claim")
 }
 
 func TestOrphanQueuesParentsWithMatchingSelector(t *testing.T) {
@@ -146,8 +151,8 @@ func TestOrphanQueuesParentsWithMatchingSelector(t *testing.T) {
 		orphan *object.Object
 		want   []string
 	}{
-		{"in the namespace of the parent", objecttest.Matching("a", here), []string{"default/w"}},
-		{"in another namespace", objecttest.InNamespace("other", objecttest.Matching("a", there)), []string{"other/w"}},
+		{"in the namespace of the parent", objecttest.Matching("a", here), []string{"default/w claim"}},
+		{"in another namespace", objecttest.InNamespace("other", objecttest.Matching("a", there)), []string{"other/w claim"}},
 		{"with labels that no selector matches", objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
 		{"without labels", objecttest.ConfigMap("a", nil), nil},
 		{"with another controller", objecttest.With(objecttest.Matching("a", here), objecttest.OwnedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
@@ -165,14 +170,14 @@ func TestOrphanQueuesClusterScopedParent(t *testing.T) {
 	r := newEventReconciler(t, parent)
 	r.binding.Parents[0].Namespaced = false
 	childEvent(r, nil, objecttest.InNamespace("x", objecttest.Matching("a", parent)))
-	expectQueued(t, r, "w")
+	expectQueued(t, r, "w claim")
 }
 
 func TestOrphanThatBeginsToMatchQueuesAdopter(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
 	childEvent(r, objecttest.With(objecttest.ConfigMap("a", nil), versioned("1")), objecttest.With(objecttest.Matching("a", parent), versioned("2")))
-	expectQueued(t, r, "default/w")
+	expectQueued(t, r, "default/w claim")
 }
 
 func TestDeletedOrphanQueuesNoParent(t *testing.T) {
@@ -192,7 +197,7 @@ func TestInvalidSelectorOfOneParentLeavesOtherAdopters(t *testing.T) {
 		r.handler.updateAdopter(nil, o)
 	}
 	childEvent(r, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
-	expectQueued(t, r, "default/valid")
+	expectQueued(t, r, "default/valid claim")
 }
 
 func TestEventWithoutChangeIsIgnored(t *testing.T) {

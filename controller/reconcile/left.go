@@ -41,7 +41,7 @@ func (s Strays) Note(o *object.Object) {
 	}
 	if parent := b.Parent(owner); parent != nil && parent.GetUID() == object.ControllerOf(o).UID && b.Reconciles(parent) {
 		b.Left.Note(owner, o)
-		r.queue.Enqueue(owner, queue.ChildChanged)
+		r.queue.Enqueue(owner, queue.ClaimChanged)
 	}
 }
 
@@ -49,6 +49,6 @@ func (s Strays) Note(o *object.Object) {
 func (s Strays) Cached(resource schema.GroupVersionResource) {
 	of := func(child claim.Cache) bool { return child.Informer.Spec().Resource == resource }
 	if s.r.binding.ChildLabel != "" && slices.ContainsFunc(s.r.binding.Children, of) {
-		s.r.enqueueAll(queue.ChildChanged)
+		s.r.enqueueAll(queue.ClaimChanged)
 	}
 }

@@ -93,7 +93,7 @@ func TestStrayIsReleased(t *testing.T) {
 	}
 	expectQueued(t, r)
 	r.Strays.Note(lost(parent))
-	expectQueued(t, r, "default/w")
+	expectQueued(t, r, "default/w claim")
 	if diff := cmp.Diff([]string{"update ConfigMap default/a"}, r.writesToChildren(t, write)); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -104,5 +104,5 @@ func TestParentsAreQueuedWhenCacheIsWidened(t *testing.T) {
 	r.Strays.Cached(schema.GroupVersionResource{Version: "v1", Resource: "secrets"})
 	expectQueued(t, r)
 	r.Strays.Cached(objecttest.ConfigMaps)
-	expectQueued(t, r, "default/w")
+	expectQueued(t, r, "default/w claim")
 }

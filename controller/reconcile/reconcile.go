@@ -39,7 +39,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	}
 	remembered, control := w.isRemembered(ctx, key, why)
 	if remembered && !control {
-		w.endRemembered(key)
+		w.endRemembered(key, why)
 		return
 	}
 	c := w.r.newReconciliation(key)
@@ -153,14 +153,18 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return 0, err
 	}
-	c.note(response)
+	if c.note(response) {
+		return response.ResyncAfter, nil
+	}
 	// A decorated object is written before its attachments.
 	parent, err = c.status.Decorate(ctx, parent, response, write)
 	if err != nil {
 		return response.ResyncAfter, err
 	}
 	changes, planErr := c.writer.Plan(parent, observed, response)
-	c.writer.ReportSuppressed(parent, changes.Suppressed)
+	if c.writer.ReportSuppressed(parent, changes.Suppressed); len(changes.Suppressed) > 0 {
+		c.state.memory.Suppressed()
+	}
 	pending := len(c.state.pending.shown)
 	childDelay, applyErr := c.writer.Apply(ctx, parent, changes.Ops, write)
 	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children

@@ -13,15 +13,22 @@ import (
 	"metascript/controller/throttle"
 )
 
-// isRemembered reports whether a reconcile for the reasons why need not be done, because nothing changed since the last one, which had
-// nothing to do; see package remember. control says that it is done nevertheless. What the account may read is checked in any case.
+// changeReasons are the reasons of a reconcile that need not be done if nothing of what the last one used has changed.
+const changeReasons = queue.Resync | queue.ParentChanged | queue.ChildChanged | queue.RelatedChanged
+
+// isRemembered reports whether a reconcile for the reasons why need not be done, because nothing that matters changed since the last one,
+// which had nothing to do; see package remember. control says that it is done nevertheless. What the account may read is checked too.
 func (w *worker) isRemembered(ctx context.Context, key object.Ref, why queue.Reason) (remembered, control bool) {
 	version := w.r.current.Load()
-	if why != queue.Resync || !w.remembers(version) {
+	state, parent := w.r.states.ofVersion(key, version), w.r.binding.Parent(key)
+	if why&^changeReasons != 0 || why == 0 || !w.remembers(version) || state == nil || parent == nil {
 		return false, false
 	}
-	state, parent := w.r.states.ofVersion(key, version), w.r.binding.Parent(key)
-	if state == nil || parent == nil || !state.memory.Holds(binding.Observed(w.r.binding, parent, w.r.epoch.State())) {
+	var related func() ([]*object.Object, bool)
+	if why&queue.RelatedChanged != 0 {
+		related = func() ([]*object.Object, bool) { return w.r.newReconciliation(key).caller.Reselect(parent) }
+	}
+	if !state.memory.Holds(binding.Observed(w.r.binding, parent, w.r.epoch.Now()), related) {
 		return false, false
 	}
 	if result, _ := version.Canary.Outcome(time.Now()); result != throttle.Good || w.r.binding.MayReadParent(ctx, parent) != nil || w.r.binding.MayReadChildren(ctx, parent) != nil {
@@ -37,27 +44,25 @@ func (w *worker) remembers(version *call.Version) bool {
 }
 
 // endRemembered ends a reconcile that is not done.
-func (w *worker) endRemembered(key object.Ref) {
+func (w *worker) endRemembered(key object.Ref, why queue.Reason) {
 	w.r.metrics.Remembered()
-	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key)
+	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String())
 	w.observeReconciled(key, nil)
 }
 
-// note remembers the response of a hook.
-func (c *reconciliation) note(response *hook.Response) {
-	if !c.worker.remembers(c.version) {
-		return
-	}
-	if c.state.memory.Answered(remember.AnswerOf(response)); len(response.Warnings) > 0 {
-		c.state.memory.Unsettled()
-	}
+// note remembers the response of a hook. It reports whether nothing has to be written because of it.
+func (c *reconciliation) note(response *hook.Response) (settled bool) {
+	return c.worker.remembers(c.version) && c.state.memory.Answered(response, c.caller.Recorder, c.version.Customize != nil)
 }
 
 // beginMemory is called before a reconcile reads anything.
 func (w *worker) beginMemory(c *reconciliation, control bool) {
-	now := w.r.epoch.State()
+	var now remember.Snapshot
 	if parent := w.r.binding.Parent(c.key); parent != nil && w.remembers(c.version) {
-		now = binding.Observed(w.r.binding, parent, now)
+		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())
+		if c.version.Revisions == nil {
+			c.caller.Recorder = &object.Recorder{}
+		}
 	}
 	c.state.memory.Begin(now, control, func() bool { return w.r.queue.Pending(c.key)&^queue.Resync != 0 })
 }
@@ -76,7 +81,7 @@ func (w *worker) endMemory(c *reconciliation, again time.Duration, err error) {
 	}
 	c.version.Remember.TurnOff()
 	w.r.metrics.Forgot()
-	w.r.events.log.Warn("a reconcile had something to do although nothing changed: from now on the script is called in each resync, until it is edited. Does it use the time?", "kind", c.key.Kind.Kind, "parent", c.key, "difference", wrong)
+	w.r.events.log.Warn("a reconcile had something to do although nothing that matters to it changed: from now on the script is called each time, until it is edited. Does it use the time?", "kind", c.key.Kind.Kind, "parent", c.key, "difference", wrong)
 }
 
 // isQuiet reports whether the state of a parent has nothing that a later reconcile would use or report again.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -31,6 +32,8 @@ import (
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 	"metascript/controller/queue"
+	"metascript/engine"
+	"metascript/runtimes/starlark"
 )
 
 // A smallWorld is a Reconciler over an API server that stores what is written.
@@ -89,19 +92,45 @@ func newSmallWorld(t *testing.T, remembers bool) *smallWorld {
 	return w
 }
 
-// hook returns a hook whose answer depends on the parent, its children, the related objects and the version of the script.
-func (w *smallWorld) hook(script string) hookFunc {
+// smallScript is a script whose answer depends on some fields of the parent, of its children and of the related objects. Each of them
+// has the map extra, of which it reads the key read.
+const smallScript = `
+VERSION = %q
+
+def read(o):
+    return o.get("extra", {}).get("read", 0)
+
+def sync(parent, children, related):
+    maps, secrets = children["ConfigMap.v1"], related["Secret.v1"]
+    total = sum([read(o) for o in [parent] + maps.values() + secrets.values()])
+    return {
+        "status": {"children": len(maps), "total": total},
+        "children": [{
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "%%s-%%d" %% (parent["metadata"]["name"], i)},
+            "data": {"script": VERSION, "secrets": str(len(secrets)), "read": str(sum([read(o) for o in secrets.values()]))},
+        } for i in range(parent["spec"]["count"])],
+    }
+
+def sum(numbers):
+    n = 0
+    for number in numbers:
+        n += number
+    return n
+`
+
+// hook returns a hook that calls smallScript of a version.
+func (w *smallWorld) hook(version string) hookFunc {
+	files := fstest.MapFS{"sync.star": {Data: fmt.Appendf(nil, smallScript, version)}}
+	program, err := starlark.New().Compile(context.Background(), engine.Script{Language: engine.Starlark, Entry: "sync.star", Files: files}, engine.Limits{})
+	if err != nil {
+		panic(engine.DetailOf(err))
+	}
+	script := &hook.Script{Program: program, Function: hook.Sync}
 	return func(req *hook.Request) (*hook.Response, error) {
 		w.calls++
-		count, _ := req.Parent.Map()["spec"].(map[string]any)["count"].(int64)
-		set := &object.Set{}
-		for i := range count {
-			o := objecttest.ConfigMap(fmt.Sprintf("%s-%d", req.Parent.GetName(), i), nil)
-			o.SetLabels(req.Expect.Labels)
-			o.Map()["data"] = map[string]any{"script": script, "secrets": fmt.Sprint(req.Related.Len())}
-			set.Put(o)
-		}
-		return &hook.Response{Children: set, Status: map[string]any{"children": int64(req.Children.Len())}}, nil
+		return script.Call(context.Background(), req)
 	}
 }
 
@@ -219,7 +248,7 @@ func (w *smallWorld) act(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	name := []string{"a", "b"}[random.IntN(2)]
 	child := w.get(t, "ConfigMap", name+"-0")
-	switch parent := w.get(t, "Widget", name); random.IntN(12) {
+	switch parent := w.get(t, "Widget", name); random.IntN(16) {
 	case 0:
 		parent.Map()["spec"] = map[string]any{"count": random.Int64N(4)}
 		parent.SetGeneration(parent.GetGeneration() + 1)
@@ -250,11 +279,31 @@ func (w *smallWorld) act(t *testing.T, random *rand.Rand) {
 		_ = w.client.Resource(secretObjects.GroupVersionResource).Namespace("default").Delete(t.Context(), fmt.Sprint("s", random.IntN(3)), metav1.DeleteOptions{})
 	case 8:
 		w.swap(fmt.Sprint(random.IntN(3)))
+	case 10, 11, 12:
+		w.changeExtra(t, random, []*object.Object{parent, child, w.get(t, "ConfigMap", name+"-1"), w.get(t, "Secret", "s1")}[random.IntN(4)])
+	case 13:
+		parent.SetAnnotations(map[string]string{"note": fmt.Sprint(random.IntN(9))})
+		w.store(t, parent)
 	case 9:
 		time.Sleep(time.Duration(random.IntN(20)) * time.Minute) // in the time of the bubble
 	default:
 		w.handler.resync()
 	}
+}
+
+// changeExtra changes something of which smallScript reads less than half.
+func (w *smallWorld) changeExtra(t *testing.T, random *rand.Rand, o *object.Object) {
+	t.Helper()
+	if o == nil {
+		return
+	}
+	extra, _ := o.Map()["extra"].(map[string]any)
+	if extra == nil {
+		extra = map[string]any{}
+		o.Map()["extra"] = extra
+	}
+	extra[[]string{"read", "unread", "unread2"}[random.IntN(3)]] = random.Int64N(3)
+	w.store(t, o)
 }
 
 // Random histories have the same writes, in the same order, and end in the same cluster, with remembering and without.
@@ -416,4 +465,75 @@ func TestControlTurnsRememberingOff(t *testing.T) {
 			t.Errorf("after that the hook was called %d times for two parents", got)
 		}
 	})
+}
+
+// Whether the script is called after somebody has changed an object.
+func TestChangeIsRemembered(t *testing.T) {
+	extra := func(key string, value any) func(*object.Object) {
+		return func(o *object.Object) { o.Map()["extra"].(map[string]any)[key] = value }
+	}
+	metadata := func(field string, value any) func(*object.Object) {
+		return func(o *object.Object) { o.Map()["metadata"].(map[string]any)[field] = value }
+	}
+	field := func(field string, value any) func(*object.Object) {
+		return func(o *object.Object) { o.Map()[field] = value }
+	}
+	for _, c := range []struct {
+		name     string
+		kind, of string
+		change   func(*object.Object)
+		called   bool
+		more     bool // check that the next changes are found too
+	}{
+		{"a child, in what is not read", "ConfigMap", "a-0", extra("unread", int64(1)), false, true},
+		{"a child, in another field", "ConfigMap", "a-0", field("status", map[string]any{"x": int64(1)}), false, true},
+		{"a child, in what is read", "ConfigMap", "a-0", extra("read", int64(1)), true, false},
+		{"a child, in what is read, with the same answer", "ConfigMap", "a-0", func(o *object.Object) { delete(o.Map(), "extra") }, true, false},
+		{"a child, in a field that is desired", "ConfigMap", "a-0", field("data", map[string]any{"script": "x"}), true, false},
+		{"a child, in metadata", "ConfigMap", "a-0", metadata("annotations", map[string]any{"x": "y"}), true, false},
+		{"the generation of a child", "ConfigMap", "a-0", metadata("generation", int64(7)), false, true},
+		{"a related object, in what is not read", "Secret", "s", extra("unread", int64(1)), false, true},
+		{"a related object, in metadata", "Secret", "s", metadata("annotations", map[string]any{"x": "y"}), false, true},
+		{"a related object, in what is read", "Secret", "s", extra("read", int64(1)), true, false},
+		{"a new related object", "Secret", "another", func(*object.Object) {}, true, false},
+		{"a parent, in what is not read", "Widget", "a", extra("unread", int64(1)), false, true},
+		{"an annotation of a parent", "Widget", "a", metadata("annotations", map[string]any{"x": "y"}), false, true},
+		{"a parent, in what is read", "Widget", "a", extra("read", int64(1)), true, false},
+		{"the generation of a parent", "Widget", "a", metadata("generation", int64(7)), true, false},
+		{"the status of a parent", "Widget", "a", field("status", map[string]any{"x": int64(1)}), true, false},
+		{"a parent that is paused", "Widget", "a", metadata("annotations", map[string]any{"metacontroller.k8s.io/paused": "true"}), false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSmallWorld(t, true)
+				w.store(t, secretOf("default", "s", nil))
+				w.settle(t)
+				for _, o := range []*object.Object{w.get(t, "Widget", "a"), w.get(t, "ConfigMap", "a-0"), w.get(t, "Secret", "s")} {
+					o.Map()["extra"] = map[string]any{"read": int64(0)}
+					w.store(t, o)
+					w.settle(t)
+				}
+				called := func(change func(*object.Object)) bool {
+					o := w.get(t, c.kind, c.of)
+					if o == nil {
+						o = secretOf("default", c.of, nil)
+					}
+					change(o)
+					before := w.calls
+					w.store(t, o)
+					w.settle(t)
+					return w.calls > before
+				}
+				if called(c.change) != c.called {
+					t.Errorf("the script was called: %t", !c.called)
+				}
+				if c.more && called(extra("unread", "text")) {
+					t.Error("the script was called after another change that it does not read")
+				}
+				if c.more && !called(extra("read", int64(5))) {
+					t.Error("the script was not called after a change that it reads")
+				}
+			})
+		})
+	}
 }

@@ -55,24 +55,9 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"sync/atomic"
-
-	"metascript/controller/object"
 )
 
 var seed = maphash.MakeSeed()
-
-// A State is what a reconcile depends on and what has no event that adds a reason. States are compared with ==.
-type State struct {
-	Epoch uint64 // see Epoch
-	sum   uint64 // of the objects
-}
-
-// Add adds objects, in any order, by their UID and resourceVersion.
-func (s *State) Add(objects ...*object.Object) {
-	for _, o := range objects {
-		s.sum += mix(maphash.String(seed, string(o.GetUID())), maphash.String(seed, o.GetResourceVersion()))
-	}
-}
 
 // mix is a hash of two hashes, in this order.
 func mix(a, b uint64) uint64 { return maphash.Comparable(seed, [2]uint64{a, b}) }
@@ -84,8 +69,8 @@ type Epoch struct{ n atomic.Uint64 }
 // Begin begins another epoch: what was remembered before does not count.
 func (e *Epoch) Begin() { e.n.Add(1) }
 
-// State returns a State of this epoch and of no object.
-func (e *Epoch) State() State { return State{Epoch: e.n.Load()} }
+// Now returns the number of this epoch.
+func (e *Epoch) Now() uint64 { return e.n.Load() }
 
 // A Switch turns off remembering for one version of the hooks, and says when there is a control. The zero value is on. It is safe for
 // concurrent use.
@@ -111,72 +96,4 @@ func (s *Switch) Control() bool {
 	}
 	s.since.Store(0)
 	return true
-}
-
-// A Memory is what is remembered of the last reconcile of one parent. The zero value remembers nothing. It is not safe for concurrent use.
-type Memory struct {
-	clean  bool // the last reconcile that has ended was clean
-	state  State
-	answer Answer
-
-	// These fields are about the reconcile that runs.
-
-	control bool   // it is done as a control
-	before  Answer // the remembered answer, of a control
-	did     bool   // it has written, or is Unsettled
-	wrote   string // the first write
-
-	disturbed func() bool // reports whether something has changed since it began; nil once it was asked
-	excused   bool        // something has changed before its first write, so that a difference does not count
-}
-
-// Holds reports whether the next reconcile would do nothing if the state is now.
-func (m *Memory) Holds(now State) bool { return m.clean && m.state == now }
-
-// Begin notes that a reconcile begins, in the state now, which must be computed before anything is read. control says that it need not be
-// done. disturbed reports whether something has changed since; it is called before the first write, which is a change itself, or at the
-// end.
-func (m *Memory) Begin(now State, control bool, disturbed func() bool) {
-	*m = Memory{state: now, control: control, before: m.answer, disturbed: disturbed}
-}
-
-// Wrote notes that the reconcile that runs is about to write, or to make a dry run.
-func (m *Memory) Wrote(op string) {
-	m.ask()
-	if m.did = true; m.wrote == "" {
-		m.wrote = op
-	}
-}
-
-// ask asks once whether something has changed since the reconcile began.
-func (m *Memory) ask() {
-	if m.disturbed != nil {
-		m.excused, m.disturbed = m.disturbed(), nil
-	}
-}
-
-// Unsettled notes that the reconcile that runs does something that the next one has to do again, such as a warning.
-func (m *Memory) Unsettled() { m.did = true }
-
-// Answered notes the answer of the script.
-func (m *Memory) Answered(a Answer) { m.answer = a }
-
-// End notes that the reconcile has ended. settled says that it called the script, failed with nothing and waits for nothing.
-func (m *Memory) End(settled bool) {
-	m.ask()
-	m.clean = settled && !m.did && m.answer != (Answer{})
-}
-
-// Mismatch says in what a control differs from what was remembered; "" in nothing, or if something has changed meanwhile. It is called
-// after End. The reconcile must not have failed.
-func (m *Memory) Mismatch() string {
-	switch {
-	case !m.control || m.excused:
-		return ""
-	case m.wrote != "":
-		return "it wants to " + m.wrote
-	case m.answer != (Answer{}):
-		return m.before.difference(m.answer)
-	}
-	return ""
 }

@@ -1,117 +1,134 @@
 package remember
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/ownership"
 )
 
-// someAnswer is the answer of a script with one child.
-func someAnswer(change func(*hook.Response)) Answer {
+// someResponse is the response of a script with one child.
+func someResponse(change func(*hook.Response)) *hook.Response {
 	set := &object.Set{}
 	set.Put(objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.Map()["data"] = map[string]any{"k": "v", "n": []any{int64(1), nil}} }))
 	r := &hook.Response{Status: map[string]any{"x": int64(1), "y": true}, Children: set}
 	if change != nil {
 		change(r)
 	}
-	return AnswerOf(r)
+	return r
 }
 
 func undisturbed() bool { return false }
 
-func stateOf(e *Epoch, objects ...*object.Object) State {
-	s := e.State()
-	s.Add(objects...)
-	return s
+// snapshot is what the caches have of a selected parent.
+func snapshot(epoch uint64, parent *object.Object, owned ...*object.Object) Snapshot {
+	return Snapshot{Epoch: epoch, Parent: parent, Selected: true, Owned: owned, Fields: func(*object.Object) ownership.Fields { return ownership.Fields{} }}
 }
 
-func TestState(t *testing.T) {
-	var e Epoch
-	a, b := objecttest.Widget(nil), objecttest.ConfigMap("b", objecttest.Widget(nil))
-	first := stateOf(&e, a, b)
-	if first != stateOf(&e, b, a) {
-		t.Error("the order of objects counts")
-	}
+func holds(m *Memory, now Snapshot) bool { return m.Holds(now, nil) }
+
+// remembering returns a Memory of a clean reconcile that began with now.
+func remembering(now Snapshot, r *hook.Response, read *object.Recorder) *Memory {
+	m := &Memory{}
+	m.Begin(now, false, undisturbed)
+	m.Answered(r, read, false)
+	m.End(true)
+	return m
+}
+
+// Without what was read, the same versions of the same objects are needed.
+func TestSameVersions(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	a, b := objecttest.ConfigMap("a", parent), objecttest.ConfigMap("b", parent)
 	newer := objecttest.With(b.DeepCopy(), func(o *object.Object) { o.SetResourceVersion("2") })
 	another := objecttest.With(b.DeepCopy(), func(o *object.Object) { o.SetUID("another") })
-	for name, other := range map[string]State{
-		"less": stateOf(&e, a), "a newer version": stateOf(&e, a, newer), "another UID": stateOf(&e, a, another), "more": stateOf(&e, a, b, newer),
+	m := remembering(snapshot(1, parent, a, b), &hook.Response{}, nil)
+	for name, c := range map[string]struct {
+		now  Snapshot
+		want bool
+	}{
+		"in another order": {snapshot(1, parent, b, a), true},
+		"read again":       {snapshot(1, parent.DeepCopy(), a.DeepCopy(), b.DeepCopy()), true},
+		"less":             {snapshot(1, parent, a), false},
+		"more":             {snapshot(1, parent, a, b, another), false},
+		"a newer version":  {snapshot(1, parent, a, newer), false},
+		"another UID":      {snapshot(1, parent, a, another), false},
+		"another epoch":    {snapshot(2, parent, a, b), false},
+		"another parent":   {snapshot(1, objecttest.With(parent.DeepCopy(), func(o *object.Object) { o.SetResourceVersion("77") }), a, b), false},
+		"no parent":        {snapshot(1, nil, a, b), false},
+		"not selected":     {Snapshot{Epoch: 1, Parent: parent, Owned: []*object.Object{a, b}}, false},
 	} {
-		if other == first {
-			t.Errorf("with %s it is the same", name)
+		if holds(m, c.now) != c.want {
+			t.Errorf("%s: holds is %t", name, !c.want)
 		}
-	}
-	if e.Begin(); stateOf(&e, a, b) == first {
-		t.Error("in another epoch it is the same")
 	}
 }
 
 func TestMemory(t *testing.T) {
-	var e Epoch
-	state, other := stateOf(&e, objecttest.Widget(nil)), stateOf(&e)
+	now := snapshot(1, objecttest.Widget(nil))
+	answered := func(m *Memory) { m.Answered(someResponse(nil), nil, false) }
 	for _, c := range []struct {
 		name    string
 		do      func(*Memory)
 		settled bool
 		want    bool
 	}{
-		{"a clean reconcile", func(m *Memory) { m.Answered(someAnswer(nil)) }, true, true},
-		{"an error", func(m *Memory) { m.Answered(someAnswer(nil)) }, false, false},
-		{"a write", func(m *Memory) { m.Answered(someAnswer(nil)); m.Wrote("create a") }, true, false},
-		{"a warning", func(m *Memory) { m.Answered(someAnswer(nil)); m.Unsettled() }, true, false},
+		{"a clean reconcile", answered, true, true},
+		{"an error", answered, false, false},
+		{"a write", func(m *Memory) { answered(m); m.Wrote("create a") }, true, false},
+		{"something to do again", func(m *Memory) { answered(m); m.Unsettled() }, true, false},
+		{"a warning", func(m *Memory) { m.Answered(&hook.Response{Warnings: []error{errors.New("w")}}, nil, false) }, true, false},
 		{"no answer", func(*Memory) {}, true, false},
 	} {
 		var m Memory
-		m.Begin(state, false, undisturbed)
-		if c.do(&m); m.Holds(state) {
+		m.Begin(now, false, undisturbed)
+		if c.do(&m); holds(&m, now) {
 			t.Errorf("%s: it holds before the end", c.name)
 		}
-		if m.End(c.settled); m.Holds(state) != c.want {
+		if m.End(c.settled); holds(&m, now) != c.want {
 			t.Errorf("%s: holds is %t", c.name, !c.want)
 		}
-		if m.Holds(other) {
-			t.Errorf("%s: it holds for another state", c.name)
-		}
-		if m.Begin(state, false, undisturbed); m.Holds(state) {
+		if m.Begin(now, false, undisturbed); holds(&m, now) {
 			t.Errorf("%s: it holds when the next one has begun", c.name)
 		}
 	}
 }
 
 func TestMismatch(t *testing.T) {
-	var e Epoch
+	now := snapshot(1, objecttest.Widget(nil))
 	for _, c := range []struct {
 		name  string
 		do    func(*Memory)
 		other bool // no control
 		want  string
 	}{
-		{"the same", func(m *Memory) { m.Answered(someAnswer(nil)) }, false, ""},
+		{"the same", func(m *Memory) { m.Answered(someResponse(nil), nil, false) }, false, ""},
 		{"no answer", func(*Memory) {}, false, ""},
 		{"another status", func(m *Memory) {
-			m.Answered(someAnswer(func(r *hook.Response) { r.Status["x"] = int64(2) }))
+			m.Answered(someResponse(func(r *hook.Response) { r.Status["x"] = int64(2) }), nil, false)
 		}, false, "its answer differs in status"},
 		{"another answer of no control", func(m *Memory) {
-			m.Answered(someAnswer(func(r *hook.Response) { r.Status["x"] = int64(2) }))
+			m.Answered(someResponse(func(r *hook.Response) { r.Status["x"] = int64(2) }), nil, false)
 		}, true, ""},
 		{"no child", func(m *Memory) {
-			m.Answered(someAnswer(func(r *hook.Response) { r.Children = &object.Set{}; r.ResyncAfter = time.Second }))
+			m.Answered(someResponse(func(r *hook.Response) { r.Children = &object.Set{}; r.ResyncAfter = time.Second }), nil, false)
 		}, false, "its answer differs in children, resyncAfterSeconds"},
 		{"a label and an event", func(m *Memory) {
-			m.Answered(someAnswer(func(r *hook.Response) {
+			m.Answered(someResponse(func(r *hook.Response) {
 				r.Labels, r.Events = hook.Changes{"a": nil}, []hook.Event{{Type: "Normal", Reason: "R"}}
-			}))
+			}), nil, false)
 		}, false, "its answer differs in labels or annotations, events"},
-		{"a write", func(m *Memory) { m.Answered(someAnswer(nil)); m.Wrote("create a"); m.Wrote("delete b") }, false, "it wants to create a"},
+		{"a write", func(m *Memory) { m.Answered(someResponse(nil), nil, false); m.Wrote("create a"); m.Wrote("delete b") }, false, "it wants to create a"},
 	} {
 		var m Memory
-		m.Begin(e.State(), false, undisturbed)
-		m.Answered(someAnswer(nil))
+		m.Begin(now, false, undisturbed)
+		m.Answered(someResponse(nil), nil, false)
 		m.End(true)
-		m.Begin(e.State(), !c.other, undisturbed)
+		m.Begin(now, !c.other, undisturbed)
 		c.do(&m)
 		if m.End(true); m.Mismatch() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
@@ -171,14 +188,14 @@ func TestChangesDuringControl(t *testing.T) {
 		{"our own write", false, true, "it wants to update a"},
 		{"something before", true, true, ""},
 	} {
-		var e Epoch
+		now := snapshot(1, objecttest.Widget(nil))
 		var m Memory
-		m.Begin(e.State(), false, undisturbed)
-		m.Answered(someAnswer(nil))
+		m.Begin(now, false, undisturbed)
+		m.Answered(someResponse(nil), nil, false)
 		m.End(true)
 		changed := c.before
-		m.Begin(e.State(), true, func() bool { return changed })
-		m.Answered(someAnswer(nil))
+		m.Begin(now, true, func() bool { return changed })
+		m.Answered(someResponse(nil), nil, false)
 		m.Wrote("update a")
 		changed = c.after
 		if m.End(true); m.Mismatch() != c.want {

@@ -1,0 +1,59 @@
+package object
+
+import "metascript/engine/packed"
+
+// A Recorder records what a script reads of the objects in its request. A nil *Recorder records nothing. It is not safe for concurrent
+// use.
+type Recorder struct {
+	by packed.Recorder
+
+	// What was read of the objects so far. An object may be in more than one of them.
+	Parents           []Recorded // one, or none if there was no request
+	Children, Related []Recorded
+
+	// Incomplete is true if an object is not packed, so that the reads of it are not recorded.
+	Incomplete bool
+}
+
+// Recorded is an object whose reads are recorded.
+type Recorded struct {
+	*Object
+	reads *packed.Recording
+}
+
+// Reads returns what was read of it. The script must have ended.
+func (r Recorded) Reads() packed.Reads { return r.reads.Reads() }
+
+// Parent returns the Value of the parent for a request.
+func (r *Recorder) Parent(o *Object) any {
+	if r == nil {
+		return o.Value()
+	}
+	return r.value(o, &r.Parents)
+}
+
+// Child is the same for a child.
+func (r *Recorder) Child(o *Object) any {
+	if r == nil {
+		return o.Value()
+	}
+	return r.value(o, &r.Children)
+}
+
+// Relate is the same for a related object.
+func (r *Recorder) Relate(o *Object) any {
+	if r == nil {
+		return o.Value()
+	}
+	return r.value(o, &r.Related)
+}
+
+func (r *Recorder) value(o *Object, of *[]Recorded) any {
+	if !o.isPacked() {
+		r.Incomplete = true
+		return o.Value()
+	}
+	reads := r.by.Record(o.packed)
+	*of = append(*of, Recorded{o, reads})
+	return reads.Map()
+}

@@ -1,0 +1,108 @@
+package remember
+
+import (
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/ownership"
+)
+
+// A Snapshot is what the caches have of a parent.
+type Snapshot struct {
+	Epoch    uint64           // see Epoch
+	Parent   *object.Object   // nil: there is none
+	Selected bool             // the controller selects the parent, which is not paused
+	Owned    []*object.Object // the objects whose controller is the parent
+
+	// Fields returns the fields of a child that our field manager owns now. They can change although the child looks the same.
+	Fields func(child *object.Object) ownership.Fields
+}
+
+// A Memory is what is remembered of the last reconcile of one parent. The zero value remembers nothing. It is not safe for concurrent use.
+type Memory struct {
+	clean  bool // the last reconcile that has ended was clean
+	last   base // what it depended on
+	answer Answer
+
+	// These fields are about the reconcile that runs.
+
+	control bool   // it is done as a control
+	before  Answer // the remembered answer
+	planned bool   // the plan of the remembered answer, which has no writes, would have none now either
+	did     bool   // it has written, or is Unsettled
+	wrote   string // the first write
+
+	disturbed func() bool // reports whether something has changed since it began; nil once it was asked
+	excused   bool        // something has changed before its first write, so that a difference does not count
+}
+
+// Holds reports whether the next reconcile would do nothing now. related returns the related objects, if they may have changed, and
+// whether they are known; nil: they are as before.
+func (m *Memory) Holds(now Snapshot, related func() (found []*object.Object, known bool)) bool {
+	if !m.clean || !now.Selected {
+		return false
+	}
+	moves, ok := m.last.compare(now, related)
+	if ok {
+		m.last.move(moves)
+	}
+	return ok
+}
+
+// Begin notes that a reconcile begins, with what the caches have before anything is read. control says that it need not be done. disturbed
+// reports whether something has changed since; it is called before the first write, which is a change itself, or at the end.
+func (m *Memory) Begin(now Snapshot, control bool, disturbed func() bool) {
+	planned := m.clean && now.Selected && !control && m.last.plansTheSame(now)
+	*m = Memory{last: newBase(now), control: control, before: m.answer, planned: planned, disturbed: disturbed}
+}
+
+// Wrote notes that the reconcile that runs is about to write, or to make a dry run.
+func (m *Memory) Wrote(op string) {
+	m.ask()
+	if m.did = true; m.wrote == "" {
+		m.wrote = op
+	}
+}
+
+// ask asks once whether something has changed since the reconcile began.
+func (m *Memory) ask() {
+	if m.disturbed != nil {
+		m.excused, m.disturbed = m.disturbed(), nil
+	}
+}
+
+// Unsettled notes that the reconcile that runs does something that the next one has to do again, such as a warning.
+func (m *Memory) Unsettled() { m.did = true }
+
+// Answered notes the answer of the script, and what it has read; a nil Recorder is not known. customized says that there is a customize
+// hook. The result is true if nothing has to be planned or written: it would be the same as in the last reconcile, which was clean.
+func (m *Memory) Answered(r *hook.Response, read *object.Recorder, customized bool) (settled bool) {
+	if m.answer = AnswerOf(r); len(r.Warnings) > 0 {
+		m.did = true
+	}
+	m.last.read(read)
+	m.last.uses = usesOf(r, m.last.parent, customized)
+	return m.planned && m.last.exact && !m.did && m.answer == m.before
+}
+
+// Suppressed notes that children differ from what the script returned, and are left as they are: another difference would be reported.
+func (m *Memory) Suppressed() { m.last.exact = false }
+
+// End notes that the reconcile has ended. settled says that it called the script, failed with nothing and waits for nothing.
+func (m *Memory) End(settled bool) {
+	m.ask()
+	m.clean = settled && !m.did && m.answer != (Answer{})
+}
+
+// Mismatch says in what a control differs from what was remembered; "" in nothing, or if something has changed meanwhile. It is called
+// after End. The reconcile must not have failed.
+func (m *Memory) Mismatch() string {
+	switch {
+	case !m.control || m.excused:
+		return ""
+	case m.wrote != "":
+		return "it wants to " + m.wrote
+	case m.answer != (Answer{}):
+		return m.before.difference(m.answer)
+	}
+	return ""
+}
