@@ -4,17 +4,26 @@
 //
 // The reconcile of a parent is not done if all of this is true:
 //
-//   - its only reason is a resync
+//   - its only reasons are a resync, and changes of the parent, of children or of related objects
 //   - the last reconcile ended clean: it called the script, returned no error, wrote nothing, made no dry run, had nothing to warn
 //     of, has nothing to wait for and no rollout to continue, and counts no writes of something that somebody else changes; and the
 //     parent was not being finalized
-//   - the [State] is the same as when that reconcile began
+//   - the [Snapshot] has the same objects as when that reconcile began. Each is of the same version, or has changed in nothing that the
+//     script has read of it, and in nothing that the server itself uses; see the type uses
 //   - the hooks are of the same version, and their answers depend on their requests only; see build.Hooks.Remembers
+//
+// What a script reads is recorded by package packed. A language, or a worker process, that keeps what it made of an object for later calls
+// has read the whole object. If the script has to be called and answers the same, and no object has changed in what the server itself
+// uses, nothing is planned: the plan of the last reconcile had no writes.
 //
 // Such a reconcile records no event, logs nothing that the script prints, and calls nobody. Package reconcile asks a [Memory] of each
 // parent, and tells it what a reconcile does.
 //
 // # Why no change is missed
+//
+// A change that has an event which adds a reason is found by comparing: the caches have it before the event. What is compared with is
+// what the script has got, and not what the caches had at that time. An object that is new or gone is found because there are other
+// objects. An object that may be adopted, or has to be released, has a reason of its own, for which the reconcile is done.
 //
 // A queue keeps the reasons of a key from one Take of the key to the next. So if the reason is only a resync, no event has added
 // another reason since the last Take, which was before the last reconcile read the caches. Events come after the cache has the change:
@@ -22,32 +31,32 @@
 // runs adds its reason after the Take too, so that the next reconcile is done, whether or not the one that runs has seen the change.
 // This is a comparison of numbers, for everything that a reconcile reads:
 //
-//   - The parent. If the controller ignores changes of its status, such an event adds no reason; State has the resourceVersion.
+//   - The parent. If the controller ignores changes of its status, such an event adds no reason; the Snapshot has the parent.
 //   - Children, before and after a change of their owner, and orphans that the selector of a parent matches: their events add a
 //     reason for the parent. A parent whose selector changes has an event itself.
 //   - Children that a cache lacks since they have lost the label of its objects: they are noted before the event adds its reason.
 //   - Related objects, and namespaces by whose labels a rule selects: their events add a reason for each parent whose rules match
 //     the object before or after the change. A cache that is being filled is an error, so that the reconcile is not clean.
-//   - ControllerRevisions. Their events add no reason if they show a change as we make it. State has those of the parent, and the events
+//   - ControllerRevisions. Their events add no reason if they show a change as we make it. the Snapshot has those of the parent, and the events
 //     of orphans add a reason.
 //   - What we write ourselves. A reconcile that writes is not clean.
 //   - The definitions of the kinds of parents and children, and what the account of the controller may do: their changes begin another
-//     epoch of State. The definitions of related objects add a reason for each parent whose rules name their group. The checks of the
+//     [Epoch]. The definitions of related objects add a reason for each parent whose rules name their group. The checks of the
 //     account are done also if the reconcile is not.
 //   - A new version of the hooks drops the Memory.
 //
 // An event can add its reason as a resync: while the caches are being filled, before the first reconcile. It came after its cache had the
 // change, so that the first reconcile has seen it.
 //
-// State also has all objects that the parent owns, although their events add a reason. It costs little, and heals what a lost event, such
+// The Snapshot also has all objects that the parent owns, although their events add a reason. It costs little, and heals what a lost event, such
 // as one whose handler failed, would leave; and an owner reference with the UID of the parent and another name has no event for it.
 //
 // # Controls
 //
 // One in 256 such reconciles, on average, is done nevertheless. If it wants a write, or the answer of the script differs from the remembered one, the
 // rule did not hold: the script sees something that it should not see, or there is a mistake in this package. Then
-// the [Switch] of the version is turned off. The result does not count if the State or the reasons have changed meanwhile, or if it is an
-// error. For a related object and an orphan there is no State: if the event of a change is not handled before the control ends, the
+// the [Switch] of the version is turned off. The result does not count if the reasons have changed meanwhile, or if it is an
+// error. For a related object and an orphan there is nothing in the Snapshot: if the event of a change is not handled before the control ends, the
 // control fails by mistake. This only costs time: the scripts are called in each resync until they are edited.
 package remember
 
