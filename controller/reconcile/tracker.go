@@ -36,7 +36,7 @@ func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 func (t tracker) begin(op plan.Op) *object.Object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.memory.Wrote(op.String())
+	t.state.memory.Wrote(op.String(), op.Verb == plan.UpdateStatus)
 	return t.before(op)
 }
 
@@ -50,6 +50,9 @@ func (t tracker) end(w observe.Write) {
 		t.expect(t.cacheShows(w.Op, w.Stored))
 		_, isChild := t.binding.Kinds[w.Op.Object.GroupVersionKind()]
 		t.state.churn.Note(w.Op, isChild)
+		if w.Op.Verb == plan.UpdateStatus {
+			t.state.memory.WroteStatus(w.Stored.GetResourceVersion())
+		}
 	}
 }
 

@@ -27,6 +27,10 @@ type base struct {
 	// must be of the same version.
 	exact bool
 	uses  uses
+
+	// written is the resourceVersion with which the API server has stored the status of the reconcile, for parent; "" if none was
+	// written, or the parent is that one.
+	written string
 }
 
 // A child is what was used of an object whose controller is the parent.
@@ -129,7 +133,7 @@ func readTheSame[T any](before map[*object.Object]T, now []*object.Object, reads
 // move puts objects in place of those before.
 func (b *base) move(m moves) {
 	if m.parent != nil {
-		b.parent, b.parentReads = m.parent, m.parentReads
+		b.parent, b.parentReads, b.written = m.parent, m.parentReads, ""
 	}
 	for _, o := range m.owned {
 		used := b.owned[o.from]
@@ -157,7 +161,14 @@ func (b *base) plansTheSame(now Snapshot) bool {
 			return false
 		}
 	}
-	return sameVersion(b.parent, now.Parent) || b.exact && b.uses.sameParent(b.parent, now.Parent)
+	if sameVersion(b.parent, now.Parent) {
+		return true
+	}
+	ours := b.written != ""
+	if ours && now.Parent.GetResourceVersion() != b.written {
+		return false // somebody else may have written the status since, also the one of before
+	}
+	return b.exact && b.uses.sameParent(b.parent, now.Parent, ours)
 }
 
 // changedObjects returns the objects of another version than before. ok is false if there are not the same objects.
@@ -237,14 +248,15 @@ func (u uses) sameChild(before, now *object.Object) bool {
 	return sameFields(before, now, unused, isVersion)
 }
 
-// sameParent reports whether the parent is reconciled in the same way. The Snapshot says whether it is selected.
-func (u uses) sameParent(before, now *object.Object) bool {
+// sameParent reports whether the parent is reconciled in the same way. The Snapshot says whether it is selected. hasOurs says that the
+// status is the one that was wanted.
+func (u uses) sameParent(before, now *object.Object, hasOurs bool) bool {
 	old, _ := before.Field("spec", "selector")
 	selector, _ := now.Field("spec", "selector")
 	if !reflect.DeepEqual(old, selector) || u.generation && now.GetGeneration() == 0 {
 		return false
 	}
-	unused := func(field string) bool { return field != "status" || !u.status }
+	unused := func(field string) bool { return field != "status" || !u.status || hasOurs }
 	return sameFields(before, now, unused, func(field string) bool {
 		switch field {
 		case "generation":

@@ -28,7 +28,7 @@ type Memory struct {
 	control bool   // it is done as a control
 	before  Answer // the remembered answer
 	planned bool   // the plan of the remembered answer, which has no writes, would have none now either
-	did     bool   // it has written, or is Unsettled
+	did     bool   // it has written something other than the status, or is Unsettled
 	wrote   string // the first write
 
 	disturbed func() bool // reports whether something has changed since it began; nil once it was asked
@@ -55,13 +55,18 @@ func (m *Memory) Begin(now Snapshot, control bool, disturbed func() bool) {
 	*m = Memory{last: newBase(now), control: control, before: m.answer, planned: planned, disturbed: disturbed}
 }
 
-// Wrote notes that the reconcile that runs is about to write, or to make a dry run.
-func (m *Memory) Wrote(op string) {
+// Wrote notes that the reconcile that runs is about to write, or to make a dry run. status says that it is the status of the parent.
+func (m *Memory) Wrote(op string, status bool) {
 	m.ask()
-	if m.did = true; m.wrote == "" {
+	m.did = m.did || !status
+	if m.wrote == "" {
 		m.wrote = op
 	}
 }
+
+// WroteStatus notes that the reconcile that runs has written the status of the parent, which has this resourceVersion since. This is
+// a clean reconcile nevertheless: the event of the write shows nothing new, unless the script has read the status.
+func (m *Memory) WroteStatus(version string) { m.last.written = version }
 
 // ask asks once whether something has changed since the reconcile began.
 func (m *Memory) ask() {

@@ -5,8 +5,8 @@
 // The reconcile of a parent is not done if all of this is true:
 //
 //   - its only reasons are a resync, and changes of the parent, of children or of related objects
-//   - the last reconcile ended clean: it called the script, returned no error, wrote nothing, made no dry run, had nothing to warn
-//     of, has nothing to wait for and no rollout to continue, and counts no writes of something that somebody else changes; and the
+//   - the last reconcile ended clean: it called the script, returned no error, wrote at most the status, made no dry run, had nothing
+//     to warn of, has nothing to wait for and no rollout to continue, and counts no writes of something that somebody else changes; and the
 //     parent was not being finalized
 //   - the [Snapshot] has the same objects as when that reconcile began. Each is of the same version, or has changed in nothing that the
 //     script has read of it, and in nothing that the server itself uses; see the type uses
@@ -37,9 +37,10 @@
 //   - Children that a cache lacks since they have lost the label of its objects: they are noted before the event adds its reason.
 //   - Related objects, and namespaces by whose labels a rule selects: their events add a reason for each parent whose rules match
 //     the object before or after the change. A cache that is being filled is an error, so that the reconcile is not clean.
-//   - ControllerRevisions. Their events add no reason if they show a change as we make it. the Snapshot has those of the parent, and the events
-//     of orphans add a reason.
-//   - What we write ourselves. A reconcile that writes is not clean.
+//   - ControllerRevisions. Their events add no reason if they show a change as we make it. The Snapshot has those of the parent, and the
+//     events of orphans add a reason.
+//   - What we write ourselves. A reconcile that writes something other than the status is not clean. A status that it has written is in
+//     the parent of the next Snapshot, or the parent is not the same: also not if somebody else has written the former status again.
 //   - The definitions of the kinds of parents and children, and what the account of the controller may do: their changes begin another
 //     [Epoch]. The definitions of related objects add a reason for each parent whose rules name their group. The checks of the
 //     account are done also if the reconcile is not.

@@ -79,7 +79,7 @@ func TestMemory(t *testing.T) {
 	}{
 		{"a clean reconcile", answered, true, true},
 		{"an error", answered, false, false},
-		{"a write", func(m *Memory) { answered(m); m.Wrote("create a") }, true, false},
+		{"a write", func(m *Memory) { answered(m); m.Wrote("create a", false) }, true, false},
 		{"something to do again", func(m *Memory) { answered(m); m.Unsettled() }, true, false},
 		{"a warning", func(m *Memory) { m.Answered(&hook.Response{Warnings: []error{errors.New("w")}}, nil, false) }, true, false},
 		{"no answer", func(*Memory) {}, true, false},
@@ -122,7 +122,11 @@ func TestMismatch(t *testing.T) {
 				r.Labels, r.Events = hook.Changes{"a": nil}, []hook.Event{{Type: "Normal", Reason: "R"}}
 			}), nil, false)
 		}, false, "its answer differs in labels or annotations, events"},
-		{"a write", func(m *Memory) { m.Answered(someResponse(nil), nil, false); m.Wrote("create a"); m.Wrote("delete b") }, false, "it wants to create a"},
+		{"a write", func(m *Memory) {
+			m.Answered(someResponse(nil), nil, false)
+			m.Wrote("create a", false)
+			m.Wrote("delete b", false)
+		}, false, "it wants to create a"},
 	} {
 		var m Memory
 		m.Begin(now, false, undisturbed)
@@ -196,7 +200,7 @@ func TestChangesDuringControl(t *testing.T) {
 		changed := c.before
 		m.Begin(now, true, func() bool { return changed })
 		m.Answered(someResponse(nil), nil, false)
-		m.Wrote("update a")
+		m.Wrote("update a", false)
 		changed = c.after
 		if m.End(true); m.Mismatch() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
