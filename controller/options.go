@@ -62,7 +62,7 @@ type Options struct {
 
 	WebhookMemory   int64                    // limit in bytes for the webhook responses that are processed concurrently; default bodies.Default
 	MissingChildren v1alpha1.MissingChildren // of webhooks that do not set it; default Delete
-	AlwaysResync    bool                     // call scripts in a resync also if nothing changed since the last call
+	AlwaysResync    bool                     // call scripts also if nothing that they read changed since the last call
 
 	RequireServiceAccount bool     // refuse controllers without an account
 	ScriptNamespaces      []string // from which controllers with an account may load scripts, beside that of the account; * is all

@@ -60,7 +60,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.Lookup("workers").DefValue = "4 per CPU" // in texts, which must not depend on the machine
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is cached; a new CustomResourceDefinition is noticed at once")
 	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "interval at which every parent is reconciled although nothing changed; 0 means never")
-	flags.BoolVar(&f.remember, "remember", true, "in a resync, do not call the script for a parent if nothing changed since the last call; false calls it each time")
+	flags.BoolVar(&f.remember, "remember", true, "do not call the script for a parent if nothing that it reads changed since the last call; false calls it in each resync and after each change")
 	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script is called again for one parent, while a webhook answers instead of the script")
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "maximum number of requests to the API server per second; 0 means no limit: API Priority and Fairness protects the API server")
 	flags.IntVar(&f.burst, "client-go-burst", 0, "maximum number of requests to the API server in a burst, above --client-go-qps")
