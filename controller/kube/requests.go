@@ -18,8 +18,8 @@ import (
 	"metascript/engine/tree"
 )
 
-// objects sends requests for the objects of one resource, in one namespace. The objects in the answers are packed, because nothing of
-// them is changed and most of it is not read.
+// objects sends requests for the objects of one resource, in one namespace. The objects in the answers to writes are packed, because
+// nothing of them is changed and most of it is not read.
 type objects struct {
 	client rest.Interface
 	path   []string
@@ -68,13 +68,17 @@ func (o objects) delete(ctx context.Context, name string, with metav1.DeleteOpti
 	return request.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
-// get reads an object.
+// get reads an object. It is not packed, because most often it is read in order to be changed.
 func (o objects) get(ctx context.Context, name string) (*object.Object, error) {
 	request, err := o.named(o.client.Get(), name)
 	if err != nil {
 		return nil, err
 	}
-	return answer(request.Do(ctx), packed.Parse)
+	found, err := answer(request.Do(ctx), packed.Parse)
+	if err != nil {
+		return nil, err
+	}
+	return object.New(found.Map()), nil
 }
 
 // named adds the name of an object to the path of a request.

@@ -1,0 +1,98 @@
+package kube
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"metascript/controller/object"
+	"metascript/controller/wire"
+)
+
+// answering returns requests for ConfigMaps to a server that answers each request so, and the last request.
+func answering(t *testing.T, code int, body string) (objects, *string) {
+	t.Helper()
+	var last string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		last = fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("Content-Type"), sent)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects{client, []string{"api", "v1", "namespaces", "default", "configmaps"}}, &last
+}
+
+const storedConfigMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","resourceVersion":"2","managedFields":[{"manager":"m"}]}}`
+
+func TestRequests(t *testing.T) {
+	ctx, c := t.Context(), object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c"}, "data": map[string]any{"a": "<b>"}})
+	const text = `{"apiVersion":"v1","data":{"a":"\u003cb\u003e"},"kind":"ConfigMap","metadata":{"name":"c"}}`
+	const at = "/api/v1/namespaces/default/configmaps"
+	o, last := answering(t, http.StatusOK, storedConfigMap)
+	for _, w := range []struct {
+		want string
+		do   func() (*object.Object, error)
+	}{
+		{"POST " + at + "?fieldManager=m application/json " + text, func() (*object.Object, error) { return o.create(ctx, c, options{manager: "m"}) }},
+		{"PUT " + at + "/c?dryRun=All application/json " + text, func() (*object.Object, error) { return o.update(ctx, c, options{dryRun: true}) }},
+		{"PUT " + at + "/c/status application/json " + text, func() (*object.Object, error) { return o.update(ctx, c, options{}, "status") }},
+		{"PATCH " + at + "/c?fieldManager=m&force=true application/apply-patch+yaml " + text, func() (*object.Object, error) { return o.apply(ctx, c, options{manager: "m", force: true}) }},
+	} {
+		stored, err := w.do()
+		if err != nil || *last != w.want {
+			t.Errorf("got %s, %v; want %s", *last, err, w.want)
+			continue
+		}
+		if _, found := stored.At("metadata", "managedFields"); found || stored.GetResourceVersion() != "2" || stored.Packed().IsZero() {
+			t.Errorf("%s: the result is %v", w.want, stored.Map())
+		}
+	}
+	found, err := o.get(ctx, "c")
+	if err != nil || *last != "GET "+at+"/c  " || len(found.GetManagedFields()) != 1 {
+		t.Errorf("get: %s, %v", *last, err)
+	}
+	found.SetFinalizers(nil) // it can be changed
+	if _, err := o.get(ctx, ""); err == nil || err.Error() != "the object has no name" {
+		t.Errorf("without a name: %v", err)
+	}
+}
+
+// The answer to a deletion is not read: it can be the object, a Status, or nothing.
+func TestDeletion(t *testing.T) {
+	for _, body := range []string{storedConfigMap, `{"kind":"Status","apiVersion":"v1","status":"Success"}`, ""} {
+		o, _ := answering(t, http.StatusOK, body)
+		if err := o.delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+func TestBrokenAnswers(t *testing.T) {
+	for _, c := range []struct {
+		code       int
+		body, want string
+	}{
+		{http.StatusOK, `{"apiVersion":`, "the answer of the API server is not an object"},
+		{http.StatusOK, "", "the answer of the API server is not an object"},
+		{http.StatusConflict, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"it has changed"}`, "it has changed"},
+		{http.StatusBadGateway, "<html>", "an error on the server"},
+	} {
+		o, _ := answering(t, c.code, c.body)
+		_, err := o.update(t.Context(), object.New(map[string]any{"metadata": map[string]any{"name": "c"}}), options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d %q: %v, want %q", c.code, c.body, err, c.want)
+		}
+	}
+}
