@@ -199,6 +199,7 @@ type oldServer struct {
 	mu       sync.Mutex
 	requests []string
 	expired  bool
+	goOn     chan struct{} // is closed when the first watch may send events
 }
 
 func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -217,6 +218,8 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.expired:
 		s.expired = true
 		s.requests = append(s.requests, "watch")
+		w.(http.Flusher).Flush()
+		<-s.goOn
 		_, _ = io.WriteString(w, `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","namespace":"default","uid":"b","resourceVersion":"8"}}}`+"\n"+
 			`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}}`+"\n")
 	default:
@@ -229,7 +232,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestServerWithoutStreamingLists(t *testing.T) {
-	old := &oldServer{}
+	old := &oldServer{goOn: make(chan struct{})}
 	server := httptest.NewServer(old)
 	defer server.Close()
 	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
@@ -263,6 +266,9 @@ func TestServerWithoutStreamingLists(t *testing.T) {
 	for _, want := range []string{"added a", "added b", "deleted b"} {
 		if got := <-seen; got != want {
 			t.Fatalf("got %s, want %s", got, want)
+		}
+		if want == "added a" {
+			close(old.goOn)
 		}
 	}
 	if kind := i.Get(object.Key{Namespace: "default", Name: "a"}).GroupVersionKind().String(); kind != "/v1, Kind=ConfigMap" {
