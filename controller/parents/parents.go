@@ -149,7 +149,7 @@ func (w *Writer) noteStatusRemoved(parent *object.Object, err error) bool {
 	if err != nil || resource.HasStatus {
 		return false
 	}
-	w.Kinds.noteWithoutStatus(kind)
+	w.Kinds.withoutStatus.add(kind)
 	w.Events.Warning(parent, "StatusNotStored", "%v: the status is not written until it is; children are reconciled as usual", &spec.NoStatusError{Resource: resource})
 	return true
 }
@@ -160,7 +160,7 @@ func (w *Writer) noteStatusRemoved(parent *object.Object, err error) bool {
 func (w *Writer) noteStored(stored, written *object.Object, response *hook.Response) {
 	lost := plan.StatusDifferences(stored, written)
 	if addedTimes := response.FillTimes || w.Binding.Revisions != nil; addedTimes && transition.Lost(stored, written) {
-		w.Kinds.noteWithoutTransitionTimes(written.GroupVersionKind())
+		w.Kinds.withoutTransitionTimes.add(written.GroupVersionKind())
 		lost = nil
 	}
 	w.Memory.mu.Lock()
