@@ -63,5 +63,5 @@ func (b *Binding) Owned(child *object.Object) ownership.Fields {
 	if cache == nil {
 		return ownership.Fields{}
 	}
-	return cache.Owned(child.GetUID())
+	return cache.Owned(child)
 }

@@ -52,7 +52,7 @@ func BenchmarkForms(b *testing.B) {
 		}
 		return m
 	}
-	pack := newDecoder(false, &owned{})
+	pack := newDecoder(false, nil)
 	packedOf := func(text []byte) packed.Map {
 		o, err := pack.object(text)
 		if err != nil {

@@ -13,20 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/engine/packed"
 )
 
 // A decoder makes packed objects of the JSON text of objects, lists and watch events. It leaves out managedFields, and with
 // metadataOnly all fields but apiVersion, kind and metadata. It is not safe for concurrent use.
 type decoder struct {
-	parser packed.Parser
-	owned  *owned
-	fields []byte // the text of the managedFields of the object that is being parsed; nil if it has none
+	parser    packed.Parser
+	ownership func(managedFields []byte) ownership.Fields // see Factory.Ownership
+	fields    []byte                                      // the text of the managedFields of the object that is being parsed; nil if it has none
 }
 
-// newDecoder returns a decoder for a cache. owned gets the managedFields of each object.
-func newDecoder(metadataOnly bool, owned *owned) *decoder {
-	d := &decoder{owned: owned}
+// newDecoder returns a decoder for a cache.
+func newDecoder(metadataOnly bool, ownership func(managedFields []byte) ownership.Fields) *decoder {
+	d := &decoder{ownership: ownership}
 	d.parser.Drop = func(outer, key string) bool {
 		if outer == "metadata" {
 			return key == "managedFields"
@@ -42,15 +43,17 @@ func newDecoder(metadataOnly bool, owned *owned) *decoder {
 }
 
 // object decodes an object.
-func (d *decoder) object(text []byte) (*object.Object, error) {
+func (d *decoder) object(text []byte) (*cached, error) {
 	d.fields = nil
 	content, err := d.parser.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	o := object.OfPacked(content)
-	if d.fields != nil {
-		d.owned.update(o.GetUID(), d.fields)
+	o := &cached{Object: object.MakePacked(content)}
+	if d.fields != nil && d.ownership != nil {
+		if fields := d.ownership(d.fields); fields.Set != "" {
+			o.fields = &fields
+		}
 	}
 	return o, nil
 }
@@ -110,7 +113,7 @@ func (d *decoder) anyEvent(text []byte) (watch.EventType, runtime.Object, error)
 var statusKind = object.Kind{Version: "v1", Kind: "Status"}
 
 // typed decodes an object that must have an API version and a kind.
-func (d *decoder) typed(text []byte) (*object.Object, error) {
+func (d *decoder) typed(text []byte) (*cached, error) {
 	o, err := d.object(text)
 	switch {
 	case err != nil:
@@ -142,17 +145,17 @@ func (e *eventReader) Decode() (watch.EventType, runtime.Object, error) {
 // Close implements watch.Decoder.
 func (e *eventReader) Close() { _ = e.body.Close() }
 
-// A list is a list of packed objects.
+// A list is a list of the objects of a cache.
 type list struct {
 	metav1.TypeMeta
 	metav1.ListMeta
-	Items []*object.Object
+	Items []*cached
 }
 
 // DeepCopyObject implements runtime.Object. The objects cannot be changed, so that they are shared.
 func (l *list) DeepCopyObject() runtime.Object {
 	copied := *l
-	copied.Items = append([]*object.Object(nil), l.Items...)
+	copied.Items = append([]*cached(nil), l.Items...)
 	return &copied
 }
 
@@ -209,7 +212,7 @@ func (l *list) complete() error {
 		if err != nil {
 			return err
 		}
-		l.Items[i] = object.OfPacked(with)
+		l.Items[i] = &cached{object.MakePacked(with), o.fields}
 	}
 	return nil
 }

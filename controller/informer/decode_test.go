@@ -53,13 +53,14 @@ func FuzzDecode(f *testing.F) {
 		if want == nil && wantErr == nil {
 			return // null
 		}
-		got, err := newDecoder(false, &owned{}).object(text)
+		made, err := newDecoder(false, nil).object(text)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%q: got error %v, want %v", text, err, wantErr)
 		}
 		if err != nil {
 			return
 		}
+		got := objectOf(made)
 		if !reflect.DeepEqual(got.Map(), want) {
 			t.Fatalf("%q: got %v, want %v", text, got.Map(), want)
 		}
@@ -94,11 +95,11 @@ func TestEvents(t *testing.T) {
 		`{"type":"ADDED","object":{"kind":"Po`:                                                                         "unexpected EOF",
 		``:                                                                                                             "EOF",
 	} {
-		reader := &eventReader{io.NopCloser(nil), packed.NewStream(strings.NewReader(text)), newDecoder(false, &owned{})}
+		reader := &eventReader{io.NopCloser(nil), packed.NewStream(strings.NewReader(text)), newDecoder(false, nil)}
 		kind, o, err := reader.Decode()
 		got := fmt.Sprint(err)
 		switch o := o.(type) {
-		case *object.Object:
+		case *cached:
 			got = string(kind) + " " + o.GetName()
 		case *metav1.Status:
 			got = string(kind) + " " + o.Message
@@ -119,10 +120,10 @@ func TestEventsInPieces(t *testing.T) {
 		fmt.Fprintf(&text, `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","note":"}]\"\\{ä%s"}}}%s`, i, strings.Repeat("x", i*i), []string{"\n", "", " \r\n"}[i%3])
 	}
 	for size := range 40 {
-		reader := &eventReader{io.NopCloser(nil), packed.NewStream(pieces{strings.NewReader(text.String()), size + 1}), newDecoder(false, &owned{})}
+		reader := &eventReader{io.NopCloser(nil), packed.NewStream(pieces{strings.NewReader(text.String()), size + 1}), newDecoder(false, nil)}
 		for i := range 50 {
 			_, o, err := reader.Decode()
-			if err != nil || o.(*object.Object).GetName() != fmt.Sprintf("p%d", i) {
+			if err != nil || o.(*cached).GetName() != fmt.Sprintf("p%d", i) {
 				t.Fatalf("in pieces of %d, event %d: got %v, %v", size+1, i, o, err)
 			}
 		}
@@ -147,7 +148,7 @@ func TestLists(t *testing.T) {
 		"with the kind at the end": ` { "items" : [ {"metadata":{"name":"a"},"spec":{}} , {"metadata":{"name":"b"}} ] , "unknown" : [1,{"items":2}] , "kind" : "PodList" ,
 			"apiVersion" : "v1", "metadata" : {"resourceVersion":"7","continue":"c"} } `,
 	} {
-		l, err := newDecoder(false, &owned{}).list(strings.NewReader(text))
+		l, err := newDecoder(false, nil).list(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -170,21 +171,21 @@ func TestLists(t *testing.T) {
 		`[]`:                                         "decode a list: the JSON text has another form than expected: '['",
 		``:                                           "decode a list: unexpected EOF",
 	} {
-		if _, err := newDecoder(false, &owned{}).list(strings.NewReader(text)); err == nil || err.Error() != want {
+		if _, err := newDecoder(false, nil).list(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	if l, err := newDecoder(false, &owned{}).list(strings.NewReader(`{"kind":"PodList","items":null}`)); err != nil || len(l.Items) != 0 {
+	if l, err := newDecoder(false, nil).list(strings.NewReader(`{"kind":"PodList","items":null}`)); err != nil || len(l.Items) != 0 {
 		t.Errorf("null: %v, %v", l, err)
 	}
 }
 
 func TestMetadataOnlyKeepsOnlyMetadata(t *testing.T) {
-	o, err := newDecoder(true, &owned{}).object([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[]},"spec":{"kind":"x"},"status":[}`))
+	o, err := newDecoder(true, nil).object([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[]},"spec":{"kind":"x"},"status":[}`))
 	if err == nil {
 		t.Errorf("what is dropped need not be valid: %v", o)
 	}
-	o, err = newDecoder(true, &owned{}).object([]byte(`{"spec":{"kind":"x"},"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[],"labels":{"spec":"y"}},"status":{}}`))
+	o, err = newDecoder(true, nil).object([]byte(`{"spec":{"kind":"x"},"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[],"labels":{"spec":"y"}},"status":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +275,7 @@ func TestServerWithoutStreamingLists(t *testing.T) {
 	if kind := i.Get(object.Key{Namespace: "default", Name: "a"}).GroupVersionKind().String(); kind != "/v1, Kind=ConfigMap" {
 		t.Errorf("an item of a list has the kind %s", kind)
 	}
-	if i.Owned("u").Set != "s" {
+	if i.Owned(i.Get(object.Key{Namespace: "default", Name: "a"})).Set != "s" {
 		t.Error("the managedFields were not read")
 	}
 	i.Close()
@@ -301,7 +302,7 @@ func TestErrorsOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &reading{client, Spec{Resource: configMaps}, &owned{}}
+	s := &reading{client, Spec{Resource: configMaps}, nil}
 	_, listErr := s.List(metav1.ListOptions{})
 	_, watchErr := s.Watch(metav1.ListOptions{})
 	if !apierrors.IsForbidden(listErr) || !apierrors.IsForbidden(watchErr) || listErr.Error() != "no" {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/controller/wire"
 )
 
@@ -62,8 +63,9 @@ func cacheOf(t *testing.T, s *scripted) (*Informer, <-chan string) {
 	}
 	f := NewFactory(nil, slog.New(slog.DiscardHandler))
 	f.REST = client
+	f.Ownership = func(managedFields []byte) ownership.Fields { return ownership.Fields{Set: string(managedFields)} }
 	i := f.Open(Spec{Resource: configMaps, Listed: true})
-	seen := make(chan string, 100)
+	seen := make(chan string, 1000)
 	err = i.Handle(func(old, current *object.Object) {
 		switch {
 		case old == nil:
@@ -173,6 +175,40 @@ func TestRecreatedObjectsAndOlderVersions(t *testing.T) {
 			"updated a u 400 from u 505", "updated b v2 450 from v3 507")
 		if !i.CaughtUp("default", "510") || i.CaughtUp("default", "900") {
 			t.Error("the version of the cache is not that of the last list")
+		}
+	})
+}
+
+// What a field manager owns of an object that loses the label of a narrow cache, and gets it again at once, is that of the newer state.
+func TestOwnedFieldsOfObjectsThatComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		managed := func(name, version string) string {
+			return strings.Replace(item(name, name, version), `"namespace"`, `"managedFields":[{"manager":"m"}],"namespace"`, 1)
+		}
+		s := &scripted{lists: []answer{listed("1")}}
+		var events []string
+		for n := range 100 {
+			name := fmt.Sprint("o", n)
+			for round, kind := range []string{"ADDED", "DELETED", "ADDED"} {
+				events = append(events, event(kind, managed(name, fmt.Sprint(10*n+round+2))))
+			}
+		}
+		s.watches = []answer{watched(events...)}
+		i, _ := cacheOf(t, s)
+		defer i.Close()
+		synctest.Wait()
+		for _, o := range i.List() {
+			if got := i.Owned(o).Set; got != `[{"manager":"m"}]` {
+				t.Errorf("%s: the owned fields are %q", o.GetName(), got)
+			}
+		}
+		another := configMap("default", "o0")
+		another.SetUID("before")
+		if got := i.Owned(another).Set; got != "" {
+			t.Errorf("the owned fields of another object of the same name are %q", got)
+		}
+		if n := len(i.List()); n != 100 {
+			t.Errorf("the cache has %d objects, want 100", n)
 		}
 	})
 }

@@ -4,8 +4,8 @@
 // it. A handle that needs only the objects with a label may get a cache of these; see Spec.Label.
 //
 // Objects are packed when they are read from the connection (decode.go), so that no map is made of them. They are cached without
-// managedFields, which are often half of an object; the fields that one field manager owns are stored separately, see
-// [Factory.Ownership].
+// managedFields, which are often half of an object; the fields that one field manager owns are stored beside the object, see
+// [Informer.Owned].
 //
 // Objects are indexed by the UID of their controller, and orphans by their namespace. Indexes by labels are added when a
 // selector first needs them, so that neither claiming children nor selecting related objects reads all objects of a kind.
@@ -99,7 +99,6 @@ type shared struct {
 	stop     context.CancelFunc         // stops the watch
 	done     chan struct{}              // closed when the watch has stopped
 	watchErr atomic.Pointer[watchError] // the last error of the watch
-	owned    owned
 
 	mu      sync.Mutex      // guards lookups, and adding indexes
 	lookups map[string]bool // the names of the indexes that were added for a selector
@@ -187,12 +186,10 @@ func (f *Factory) States() map[schema.GroupVersionResource]State {
 // start starts the cache that spec describes.
 func (f *Factory) start(spec Spec) *shared {
 	s := &shared{spec: spec, done: make(chan struct{}), handles: map[*Informer]bool{}, lookups: map[string]bool{}}
-	s.owned.read = f.Ownership
-	s.SharedIndexInformer = cache.NewSharedIndexInformer(f.source(spec, &s.owned), &object.Object{}, 0, cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex})
+	s.SharedIndexInformer = cache.NewSharedIndexInformer(f.source(spec), &cached{}, 0, cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	// The setters fail only on an informer that has been started, or has ended.
-	_, _ = s.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.owned.forget})
+	// The setter fails only on an informer that has been started.
 	_ = s.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		s.watchErr.Store(&watchError{err, time.Now(), s.LastSyncResourceVersion()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
@@ -238,7 +235,7 @@ const everywhere = "*"
 
 // ownerIndex implements cache.IndexFunc.
 func ownerIndex(obj any) ([]string, error) {
-	if ref := object.ControllerOf(obj.(*object.Object)); ref != nil {
+	if ref := object.ControllerOf(objectOf(obj)); ref != nil {
 		return []string{string(ref.UID)}, nil
 	}
 	return nil, nil
@@ -254,7 +251,7 @@ func orphanValue(namespace string) string {
 
 // orphanIndex implements cache.IndexFunc.
 func orphanIndex(obj any) ([]string, error) {
-	o := obj.(*object.Object)
+	o := objectOf(obj)
 	if object.ControllerOf(o) != nil {
 		return nil, nil
 	}
@@ -308,14 +305,14 @@ func (i *Informer) Handle(handle func(old, current *object.Object)) error {
 		handle(old, current)
 	}
 	events := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { on(nil, o.(*object.Object)) },
-		UpdateFunc: func(old, o any) { on(old.(*object.Object), o.(*object.Object)) },
+		AddFunc:    func(o any) { on(nil, objectOf(o)) },
+		UpdateFunc: func(old, o any) { on(objectOf(old), objectOf(o)) },
 		DeleteFunc: func(o any) {
 			if deleted, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = deleted.Obj
 			}
-			if last, ok := o.(*object.Object); ok {
-				on(last, nil)
+			if last, ok := o.(*cached); ok {
+				on(&last.Object, nil)
 			}
 		},
 	}
@@ -422,7 +419,14 @@ func (i *Informer) part(namespace string) *shared {
 
 // Get returns the object with this name, or nil.
 func (i *Informer) Get(key object.Key) *object.Object {
-	s := i.part(key.Namespace)
+	if c := i.part(key.Namespace).get(key); c != nil {
+		return &c.Object
+	}
+	return nil
+}
+
+// get returns what is stored of the object with this name, or nil. s may be nil.
+func (s *shared) get(key object.Key) *cached {
 	if s == nil {
 		return nil
 	}
@@ -430,7 +434,7 @@ func (i *Informer) Get(key object.Key) *object.Object {
 	if err != nil || !found {
 		return nil
 	}
-	return o.(*object.Object)
+	return o.(*cached)
 }
 
 // List returns all objects, in no order.
@@ -471,7 +475,7 @@ func (p parts) collect(from func(*shared) []any) []*object.Object {
 		items := from(s)
 		list = slices.Grow(list, len(items))
 		for _, item := range items {
-			list = append(list, item.(*object.Object))
+			list = append(list, objectOf(item))
 		}
 	}
 	return list

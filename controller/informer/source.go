@@ -17,17 +17,17 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/controller/wire"
 	"metascript/engine/packed"
 )
 
-// source returns the lists and watches for a cache. Their objects are packed. owned gets their managedFields.
-func (f *Factory) source(spec Spec, owned *owned) cache.ListerWatcher {
+// source returns the lists and watches for a cache. Their objects are of the type cached.
+func (f *Factory) source(spec Spec) cache.ListerWatcher {
 	if f.REST == nil {
-		return &converting{f.client, spec, owned}
+		return &converting{f.client, spec, f.Ownership}
 	}
-	return &reading{f.REST, spec, owned}
+	return &reading{f.REST, spec, f.Ownership}
 }
 
 // parameters encodes the options of requests.
@@ -39,9 +39,9 @@ var parameters = func() runtime.ParameterCodec {
 
 // A reading source decodes the bodies of responses itself, and straight into packed objects.
 type reading struct {
-	client rest.Interface
-	spec   Spec
-	owned  *owned
+	client    rest.Interface
+	spec      Spec
+	ownership func(managedFields []byte) ownership.Fields // see Factory.Ownership
 }
 
 // IsWatchListSemanticsUnSupported makes client-go use list requests if it returns true.
@@ -71,7 +71,7 @@ func (s *reading) ListWithContext(ctx context.Context, options metav1.ListOption
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	return newDecoder(s.spec.MetadataOnly, s.owned).list(body)
+	return newDecoder(s.spec.MetadataOnly, s.ownership).list(body)
 }
 
 // WatchWithContext implements cache.ListerWatcherWithContext.
@@ -84,15 +84,15 @@ func (s *reading) WatchWithContext(ctx context.Context, options metav1.ListOptio
 	case err != nil:
 		return nil, err
 	}
-	decoder := &eventReader{body, packed.NewStream(body), newDecoder(s.spec.MetadataOnly, s.owned)}
+	decoder := &eventReader{body, packed.NewStream(body), newDecoder(s.spec.MetadataOnly, s.ownership)}
 	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")), nil
 }
 
 // A converting source packs the objects of another client, such as one that has no API server.
 type converting struct {
-	client dynamic.Interface
-	spec   Spec
-	owned  *owned
+	client    dynamic.Interface
+	spec      Spec
+	ownership func(managedFields []byte) ownership.Fields // see Factory.Ownership
 }
 
 // IsWatchListSemanticsUnSupported makes client-go use list requests if it returns true.
@@ -115,13 +115,13 @@ func (s *converting) List(options metav1.ListOptions) (runtime.Object, error) {
 	}
 	found := &list{TypeMeta: metav1.TypeMeta{Kind: listed.GetKind(), APIVersion: listed.GetAPIVersion()}}
 	found.ResourceVersion, found.Continue = listed.GetResourceVersion(), listed.GetContinue()
-	d := newDecoder(s.spec.MetadataOnly, s.owned)
+	d := newDecoder(s.spec.MetadataOnly, s.ownership)
 	for i := range listed.Items {
 		o, err := convert(d, &listed.Items[i])
 		if err != nil {
 			return nil, err
 		}
-		found.Items = append(found.Items, o.(*object.Object))
+		found.Items = append(found.Items, o.(*cached))
 	}
 	return found, nil
 }
@@ -147,7 +147,7 @@ func (s *converting) Watch(options metav1.ListOptions) (watch.Interface, error) 
 	if err != nil {
 		return nil, err
 	}
-	decoder := &conversion{w, newDecoder(s.spec.MetadataOnly, s.owned)}
+	decoder := &conversion{w, newDecoder(s.spec.MetadataOnly, s.ownership)}
 	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")), nil
 }
 

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"metascript/controller/object"
 	"metascript/controller/wire"
 )
 
@@ -57,7 +56,7 @@ func clients(t *testing.T, a answer) (*reading, dynamic.ResourceInterface) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &reading{ours, Spec{Resource: configMaps}, &owned{}}, theirs.Resource(configMaps)
+	return &reading{ours, Spec{Resource: configMaps}, nil}, theirs.Resource(configMaps)
 }
 
 // cleaned returns an object of client-go as a cache has it.
@@ -247,7 +246,7 @@ func eventsOf(w watch.Interface, err error) ([]any, error) {
 
 func contentOf(o runtime.Object) any {
 	switch o := o.(type) {
-	case *object.Object:
+	case *cached:
 		return o.Map()
 	case *unstructured.Unstructured:
 		return cleaned(o.Object)

@@ -52,7 +52,13 @@ func Result(u *unstructured.Unstructured, err error) (*Object, error) { return O
 
 // OfPacked returns an object whose content is packed.
 func OfPacked(content packed.Map) *Object {
-	o := &Object{packed: content}
+	o := MakePacked(content)
+	return &o
+}
+
+// MakePacked is OfPacked for an object that is a part of another value.
+func MakePacked(content packed.Map) Object {
+	o := Object{packed: content}
 	if meta, ok := content.Map("metadata"); ok {
 		o.meta, o.name, o.namespace = meta, meta.Text("name"), meta.Text("namespace")
 	}
