@@ -16,9 +16,9 @@ import (
 // value can be used. It is not safe for concurrent use.
 type Recorder struct {
 	// These are not used yet. They are allocated together.
-	recordings []Recording
-	nodes      []recordedNode
-	marks      []mark
+	recordings stock[Recording]
+	nodes      stock[recordedNode]
+	marks      stock[[firstReads]mark]
 }
 
 // A Recording is what was read of one object so far.
@@ -36,18 +36,25 @@ type Recording struct {
 
 // Record begins to record the reads of an object.
 func (r *Recorder) Record(of Map) *Recording {
-	recording := next(&r.recordings)
+	recording := r.recordings.take()
 	recording.by, recording.root = r, recordedNode{of.at, recording}
 	return recording
 }
 
-// next returns a value that is not used yet.
-func next[T any](unused *[]T) *T {
-	if len(*unused) == 0 {
-		*unused = make([]T, 128)
+// A stock has values that are not used yet. They are allocated together: a few for a small request, and then more each time.
+type stock[T any] struct {
+	unused []T
+	size   int // how many were allocated last
+}
+
+// take returns a value that is not used yet.
+func (s *stock[T]) take() *T {
+	if len(s.unused) == 0 {
+		s.size = min(max(4, 2*s.size), 128)
+		s.unused = make([]T, s.size)
 	}
-	v := &(*unused)[0]
-	*unused = (*unused)[1:]
+	v := &s.unused[0]
+	s.unused = s.unused[1:]
 	return v
 }
 
@@ -113,10 +120,7 @@ func (r *Recording) add(m mark) {
 		r.all()
 		return
 	case n == 0:
-		if len(r.by.marks) == 0 {
-			r.by.marks = make([]mark, 32*firstReads)
-		}
-		r.reads.marks, r.by.marks = r.by.marks[:0:firstReads], r.by.marks[firstReads:]
+		r.reads.marks = r.by.marks.take()[:0]
 	}
 	r.reads.marks = append(r.reads.marks, m)
 }
@@ -165,7 +169,7 @@ func (r *Recording) read(n *recordedNode, p *byte) any {
 		return read(p)
 	}
 	r.leave()
-	inner := next(&r.by.nodes)
+	inner := r.by.nodes.take()
 	inner.at, inner.in = p, r
 	r.last = inner
 	if *p == tagArray {

@@ -3,9 +3,7 @@ package tree
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 )
 
@@ -43,7 +41,8 @@ func appendGoMap(dst []byte, m map[string]any) ([]byte, error) {
 	}
 	var err error
 	dst = append(dst, '{')
-	for i, key := range slices.Sorted(maps.Keys(m)) {
+	var space [fewKeys]string
+	for i, key := range sortedKeys(m, space[:0]) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}

@@ -4,7 +4,6 @@ package tree
 
 import (
 	"iter"
-	"maps"
 	"slices"
 )
 
@@ -65,12 +64,25 @@ func (m GoMap) Get(key string) (any, bool) { v, found := m[key]; return v, found
 // All implements Map.
 func (m GoMap) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
+		var space [fewKeys]string
+		for _, key := range sortedKeys(m, space[:0]) {
 			if !yield(key, m[key]) {
 				return
 			}
 		}
 	}
+}
+
+// fewKeys is how many keys most maps have at most. They are sorted in memory on the stack.
+const fewKeys = 16
+
+// sortedKeys returns the keys in the order of their bytes, in the memory of space if they fit.
+func sortedKeys(m map[string]any, space []string) []string {
+	for key := range m {
+		space = append(space, key)
+	}
+	slices.Sort(space)
+	return space
 }
 
 // Len implements Array.
