@@ -182,7 +182,7 @@ func (e *environment) connect() (err error) {
 	e.strays.Metadata, e.strays.Namespaces, e.strays.Log, e.strays.Owners, e.strays.Leads = e.outlines, e.WatchNamespaces, e.Log, e.strayOwners, e.leads
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
-		return ownership.OfText(managedFields, e.write.Applier(), kube.FieldManager)
+		return ownership.Of(managedFields, e.write.Applier(), kube.FieldManager)
 	}
 	unfenced, err := kubernetes.NewForConfig(e.unfenced)
 	if err != nil {

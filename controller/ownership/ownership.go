@@ -27,57 +27,44 @@ type Fields struct {
 	Updated    bool   // it also owns fields by updates; an apply does not remove those
 }
 
-// Of returns the fields of o that applier owns. Updated is also true if one of others owns fields by updates. Fields of
-// subresources do not count.
-func Of(o *object.Object, applier string, others ...string) Fields {
+// Of returns the fields that applier owns, by the JSON text of the managedFields of an object. It returns nothing if applier applied
+// nothing, which is most often found without decoding the text. Updated is also true if one of others owns fields by updates. Fields
+// of subresources do not count.
+func Of(managedFields []byte, applier string, others ...string) Fields {
+	if !mayHave(managedFields, apply) || !mayHave(managedFields, applier) {
+		return Fields{}
+	}
+	var entries []struct {
+		Manager, Operation, APIVersion, Subresource string
+
+		FieldsV1 json.RawMessage
+	}
+	if err := json.Unmarshal(managedFields, &entries); err != nil {
+		return Fields{}
+	}
 	var found Fields
-	field, _ := o.At("metadata", "managedFields")
-	entries, _ := field.([]any)
-	for _, entry := range entries {
-		e, _ := entry.(map[string]any)
-		manager, _ := e["manager"].(string)
-		if subresource, _ := e["subresource"].(string); subresource != "" {
-			continue
+	for _, e := range entries {
+		switch {
+		case e.Subresource != "":
+		case e.Operation == apply && e.Manager == applier:
+			found.Set, found.APIVersion = string(e.FieldsV1), e.APIVersion
+		case e.Operation == "Update":
+			found.Updated = found.Updated || e.Manager == applier || slices.Contains(others, e.Manager)
 		}
-		switch e["operation"] {
-		case "Apply":
-			if manager == applier {
-				found.Set, found.APIVersion = setOf(e)
-			}
-		case "Update":
-			found.Updated = found.Updated || manager == applier || slices.Contains(others, manager)
-		}
+	}
+	if found.Set == "" {
+		return Fields{}
 	}
 	return found
 }
 
-// OfText is Of for the JSON text of managedFields. Most often none of the managers is in it, which is found without decoding it.
-func OfText(managedFields []byte, applier string, others ...string) Fields {
-	has := func(name string) bool { return mayHave(managedFields, name) }
-	if !has(applier) && !slices.ContainsFunc(others, has) {
-		return Fields{}
-	}
-	var entries []any
-	if err := json.Unmarshal(managedFields, &entries); err != nil {
-		return Fields{}
-	}
-	return Of(object.New(map[string]any{"metadata": map[string]any{"managedFields": entries}}), applier, others...)
-}
+// apply is the operation of an entry of managedFields for fields that were applied.
+const apply = "Apply"
 
 // mayHave reports whether JSON text may have a string. It may have it in another form if the string has special characters.
 func mayHave(text []byte, s string) bool {
 	special := strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"\\<>&/`, r) })
 	return special || bytes.Contains(text, []byte(`"`+s+`"`))
-}
-
-// setOf returns the set of fields of an entry of managedFields, and its apiVersion.
-func setOf(entry map[string]any) (set, apiVersion string) {
-	text, err := json.Marshal(entry["fieldsV1"])
-	if err != nil {
-		return "", ""
-	}
-	apiVersion, _ = entry["apiVersion"].(string)
-	return string(text), apiVersion
 }
 
 // Applied returns the part of o that was applied, with apiVersion, kind, name and namespace. A map or list that is owned as a
