@@ -64,6 +64,8 @@ func cacheOf(t *testing.T, s *scripted) (*Informer, <-chan string) {
 	f := NewFactory(nil, slog.New(slog.DiscardHandler))
 	f.REST = client
 	f.Ownership = func(managedFields []byte) ownership.Fields { return ownership.Fields{Set: string(managedFields)} }
+	s.mu.Lock()
+	defer s.mu.Unlock() // nothing is answered before the handler gets events, so that it gets each
 	i := f.Open(Spec{Resource: configMaps, Listed: true})
 	seen := make(chan string, 1000)
 	err = i.Handle(func(old, current *object.Object) {
