@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"metascript/engine/cputime"
+	"metascript/engine/stack"
 )
 
 // A task describes an evaluation for run.
@@ -272,26 +273,12 @@ func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context)
 			defer goruntime.UnlockOSThread()
 			ctx.evaluation.meter.Start(cputime.Thread())
 		}
-		growStack(false)
+		stack.Grow()
 		a.err = errors.New("the interpreter ended its goroutine") // unless it returns
 		a.result, a.err = work(ctx)
 	}()
 	return a
 }
-
-// growStack makes the goroutine's stack as large as most evaluations need it. Otherwise Go would copy the stack three times while
-// it grows, which takes a tenth of the time of a small call.
-//
-//go:noinline
-func growStack(fill bool) {
-	if fill {
-		var data [6 << 10]byte
-		useStack(&data)
-	}
-}
-
-//go:noinline
-func useStack(data *[6 << 10]byte) { data[0]++ }
 
 // finished is the state of an attempt that has ended. It does nothing.
 var finished = func() {}

@@ -22,6 +22,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/throttle"
+	"metascript/engine/stack"
 )
 
 // A Writer plans and does the writes to the children of one parent in one reconcile.
@@ -118,6 +119,7 @@ func (w *Writer) each(begin, end int, do func(int)) {
 		case w.slot(i < end-1) <- struct{}{}:
 			others.Go(func() {
 				defer func() { <-w.Extra }()
+				stack.Grow()
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				call(i)

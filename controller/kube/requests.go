@@ -89,9 +89,12 @@ func (o objects) named(request *rest.Request, name string) (*rest.Request, error
 	return request.AbsPath(append(slices.Clip(o.path), name)...), nil
 }
 
+// usualBody is the size, in bytes, that few bodies exceed.
+const usualBody = 2 << 10
+
 // write sends the write of an object.
 func (o objects) write(ctx context.Context, request *rest.Request, written *object.Object, contentType string, with options) (*object.Object, error) {
-	body, err := tree.AppendJSON(nil, written.Value())
+	body, err := tree.AppendJSON(make([]byte, 0, usualBody), written.Value())
 	if err != nil {
 		return nil, err
 	}

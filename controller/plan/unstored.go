@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -90,17 +89,17 @@ func remove(v any, path Path) {
 // compared. Empty maps and lists, the status and what only the API server sets are ignored.
 func absent(path Path, have tree.Map, want map[string]any) []Path {
 	var found []Path
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		at := append(slices.Clone(path), key)
+	for key, wanted := range tree.GoMap(want).All() {
+		at := path.to(key)
 		if at.is("status") || len(at) == 2 && path.is("metadata") && slices.Contains(system, key) {
 			continue
 		}
 		value, there := have.Get(key)
 		switch {
 		case there:
-			found = append(found, absentIn(at, value, want[key])...)
-		case want[key] != nil && !hollow(want[key]):
-			found = append(found, at)
+			found = append(found, absentIn(at, value, wanted)...)
+		case wanted != nil && !hollow(wanted):
+			found = append(found, slices.Clone(at))
 		}
 	}
 	return found
@@ -120,7 +119,7 @@ func absentIn(path Path, have, want any) []Path {
 		}
 		var found []Path
 		for i := range w {
-			found = append(found, absentIn(append(slices.Clone(path), i), h.Index(i), w[i])...)
+			found = append(found, absentIn(path.to(i), h.Index(i), w[i])...)
 		}
 		return found
 	}
