@@ -23,7 +23,7 @@
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
 //   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
 //   - spec: reads controller objects of both kinds into one form
-//   - hook: scripts and webhooks, with the format of their requests and responses
+//   - hook: scripts and webhooks, with the format of their requests and responses; etags: caches the responses of webhooks that had an ETag
 //   - accounts: makes controllers act as their accounts; access: finds out what the account of a controller may read
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions

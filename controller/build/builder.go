@@ -135,7 +135,7 @@ func (w *building) run(ctx context.Context) error {
 	if err := w.checkSync(); err != nil {
 		return err
 	}
-	w.built.remembers = w.remembers()
+	w.built.remembers, w.built.tagged = w.remembers(), w.tagged()
 	var err error
 	if w.built.Status, err = w.parts.status(w.built.Names); err == nil && !w.missing.any() {
 		w.built.Digest, err = w.parts.versionDigest()

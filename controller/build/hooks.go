@@ -25,6 +25,7 @@ type Built struct {
 	Clients   WebhookClients        // the connections of the webhooks
 
 	remembers bool // see Hooks.Remembers
+	tagged    bool // see Hooks.Tagged
 	form      scriptForm
 	webhooks  map[string]*hook.Webhook // by the name of the hook
 }
@@ -44,6 +45,9 @@ type Hooks struct {
 	// call them if nothing changed: they are scripts that do not see the time, and remembering is not turned off.
 	Remembers bool
 
+	// Tagged says that Sync is a webhook whose answers may have ETags, so that a call shows whether the answer is the one before.
+	Tagged bool
+
 	form scriptForm
 }
 
@@ -62,7 +66,7 @@ const customizeTTL = 20 * time.Minute
 // Hooks returns the hooks for a Reconciler. A customize script always returns the same for the same request. A webhook may
 // not, so it is called again after a while.
 func (b *Built) Hooks() Hooks {
-	hooks := Hooks{Sync: b.Sync, Finalize: b.Finalize, Customize: b.Customize, Scripted: b.Isolation != "", Remembers: b.remembers, form: b.form}
+	hooks := Hooks{Sync: b.Sync, Finalize: b.Finalize, Customize: b.Customize, Scripted: b.Isolation != "", Remembers: b.remembers, Tagged: b.tagged, form: b.form}
 	if _, isScript := b.Customize.(*hook.Script); !isScript {
 		hooks.CustomizeTTL = customizeTTL
 	}

@@ -44,3 +44,29 @@ func TestHooksRememberUnlessTheyMaySeeTheTime(t *testing.T) {
 		}
 	}
 }
+
+func TestTaggedHooks(t *testing.T) {
+	const sync = "script: {language: Starlark, inline: 'def sync(parent): return {\"children\": []}'}"
+	for _, c := range []struct {
+		name, spec string
+		want       bool
+	}{
+		{"ETags", "hooks: {sync: {webhook: {url: 'http://a/', etag: {enabled: true}}}}", true},
+		{"no ETags", "hooks: {sync: {webhook: {url: 'http://a/', etag: {enabled: false}}}}", false},
+		{"a customize webhook without ETags", "hooks: {sync: {webhook: {url: 'http://a/', etag: {enabled: true}}}, customize: {webhook: {url: 'http://a/'}}}", true},
+		{"the webhook of another hook", sync + "\nhooks: {customize: {webhook: {url: 'http://a/', etag: {enabled: true}}}}", false},
+		{"a fallback", "hooks: {sync: {" + sync + ", webhook: {url: 'http://a/', etag: {enabled: true}}}}", false},
+	} {
+		built := load(t, newBuilder(), c.spec)
+		hooks := built.Hooks()
+		if hooks.Tagged != c.want || hooks.Tagged && hooks.Remembers {
+			t.Errorf("%s: Tagged is %t, Remembers is %t", c.name, hooks.Tagged, hooks.Remembers)
+		}
+		off := newBuilder()
+		off.AlwaysResync = true
+		loaded, err := off.ReadAndBuild(t.Context(), spectest.Composite(t, c.spec))
+		if err != nil || loaded.Hooks().Tagged {
+			t.Errorf("%s: with AlwaysResync Tagged is %t, %v", c.name, loaded.Hooks().Tagged, err)
+		}
+	}
+}

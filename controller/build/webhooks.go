@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/metrics"
 	"metascript/controller/redact"
@@ -227,11 +228,17 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 }
 
 // responseCacheOf returns the cache of responses by ETag, or nil if it is not enabled.
-func responseCacheOf(etag *v1alpha1.WebhookEtagConfig) *hook.ResponseCache {
+func responseCacheOf(etag *v1alpha1.WebhookEtagConfig) *etags.Cache {
 	if etag == nil || !spec.IsTrue(etag.Enabled) {
 		return nil
 	}
-	return hook.NewResponseCache(seconds(etag.CacheTimeoutSeconds), seconds(etag.CacheCleanupSeconds))
+	return etags.New(seconds(etag.CacheTimeoutSeconds), seconds(etag.CacheCleanupSeconds))
+}
+
+// tagged computes Hooks.Tagged.
+func (w *building) tagged() bool {
+	sync, isWebhook := w.built.Sync.(*hook.Webhook)
+	return isWebhook && sync.Cache != nil && !w.AlwaysResync
 }
 
 func seconds(n *int32) time.Duration {

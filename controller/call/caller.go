@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"metascript/controller/binding"
+	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -42,7 +43,9 @@ type Caller struct {
 	Customized *CustomizeCache    // the cached responses of the customize hook for the parent
 	Caches     *related.Caches    // the caches of related objects
 	Controller related.Controller // which reconciles the parent
-	Recorder   *object.Recorder   // of what a script reads, if there is one variant; nil: it is not recorded
+	Recorder   *object.Recorder   // of what a hook reads, if there is one variant; nil: it is not recorded
+
+	Settled func(cached etags.ID) bool // see hook.Request.Settled, if there is one variant
 }
 
 // A Variant is a parent with the fields of one of its revisions, and the hooks that are called for it.
@@ -120,7 +123,7 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 		Finalizing: c.Binding.Finalizing(parent), Expect: expect, Versioned: c.Binding.VersionedKinds(),
 	}
 	if len(variants) == 1 {
-		req.Recorder = c.Recorder
+		req.Recorder, req.Settled = c.Recorder, c.Settled
 	}
 	name := hook.Sync
 	if req.Finalizing {

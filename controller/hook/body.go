@@ -11,12 +11,13 @@ import (
 
 	"metascript/controller/bodies"
 	"metascript/controller/connection"
+	"metascript/controller/etags"
 	"metascript/controller/jsontree"
 )
 
 // receive reads and checks the body of a response. A small body is read as a whole. A larger one first reserves memory of
 // InFlight, and is decoded while it is read, unless its text is cached.
-func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
+func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key etags.Key) (*Response, error) {
 	if err := refused(resp); err != nil {
 		return nil, connection.WithProxy(err, w.URL) // the response may be the proxy's
 	}
@@ -48,10 +49,10 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 }
 
 // decodeAndCache decodes and checks the text of a response, and caches it if it has an ETag.
-func (w *Webhook) decodeAndCache(text []byte, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
+func (w *Webhook) decodeAndCache(text []byte, resp *http.Response, req *Request, key etags.Key) (*Response, error) {
 	answer, err := w.read(text, req)
 	if etag := resp.Header.Get("ETag"); err == nil && w.Cache != nil && etag != "" {
-		w.Cache.put(key, etag, text)
+		answer.Cached = w.Cache.Put(key, etag, text)
 	}
 	return answer, err
 }

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/etags"
 	"metascript/controller/object/objecttest"
 )
 
@@ -36,7 +36,7 @@ func (s *tagger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func tagged(t *testing.T) (*Webhook, *tagger) {
 	s := &tagger{body: `{"status":{"a":1}}`, etag: `"one"`, unchanged: http.StatusNotModified}
 	h := serve(t, s.ServeHTTP)
-	h.Cache = NewResponseCache(0, 0)
+	h.Cache = etags.New(0, 0)
 	return h, s
 }
 
@@ -64,7 +64,7 @@ func TestUnchangedResponseIsReadFromCache(t *testing.T) {
 func TestNotModifiedWithoutCachedResponseIsAnError(t *testing.T) {
 	for _, code := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
 		h := answerWith(t, code, "")
-		h.Cache = NewResponseCache(0, 0)
+		h.Cache = etags.New(0, 0)
 		if _, err := h.Call(t.Context(), newRequest(t)); !strings.HasPrefix(fault(t, h, err), fmt.Sprintf("status %d ", code)) {
 			t.Errorf("status %d: error %v", code, err)
 		}
@@ -130,62 +130,34 @@ func TestResponsesAreCachedPerRevisionOfParent(t *testing.T) {
 	}
 }
 
-func TestCachedResponsesExpire(t *testing.T) {
-	for _, c := range []struct {
-		timeout, cleanup, wait time.Duration
-		kept                   bool
-	}{
-		{0, 0, defaultCacheTimeout - 1, true},
-		{0, 0, defaultCacheTimeout, false},
-		{time.Minute, 0, time.Minute - 1, true},
-		{time.Minute, 0, time.Minute, false},
-		{0, time.Second, time.Minute, true},
-		{-time.Second, -time.Second, time.Minute, true},
-	} {
-		a, now := NewResponseCache(c.timeout, c.cleanup), time.Now()
-		a.now = func() time.Time { return now }
-		a.put(cacheKey{parent: "u"}, "e", []byte("x"))
-		now = now.Add(c.wait)
-		if found, kept := a.get(cacheKey{parent: "u"}); kept != c.kept || (found.etag != "") != c.kept {
-			t.Errorf("timeout %s, cleanup %s: after %s %q is kept: %t, want %t", c.timeout, c.cleanup, c.wait, found.etag, kept, c.kept)
+// A cached response from which nothing follows is not decoded.
+func TestSettledResponseIsNotDecoded(t *testing.T) {
+	h, s := tagged(t)
+	first := ask(t, h, newRequest(t))
+	if first.Cached == 0 || first.Settled {
+		t.Fatalf("the first response is %+v", first)
+	}
+	var settled []etags.ID
+	req := newRequest(t)
+	req.Settled = func(cached etags.ID) bool {
+		settled = append(settled, cached)
+		return len(settled) == 2
+	}
+	for n, want := range []bool{false, true, false} {
+		got := ask(t, h, req)
+		if got.Settled != want || (got.Status == nil) != want || got.Cached != first.Cached {
+			t.Errorf("response %d is %+v, want one that is settled: %t", n, got, want)
 		}
 	}
-}
-
-func TestExpiredResponsesAreDeleted(t *testing.T) {
-	a, now := NewResponseCache(time.Minute, 5*time.Minute), time.Now()
-	a.now = func() time.Time { return now }
-	a.get(cacheKey{})
-	a.put(cacheKey{parent: "old"}, "e", []byte("x"))
-	now = now.Add(4 * time.Minute)
-	a.put(cacheKey{parent: "new"}, "e", []byte("x"))
-	a.get(cacheKey{})
-	if n := a.kept.Len(); n != 2 {
-		t.Errorf("before the cleanup %d responses are cached, want 2", n)
+	s.etag = `"two"`
+	if got := ask(t, h, req); got.Settled || got.Cached == 0 || got.Cached == first.Cached {
+		t.Errorf("the response with another ETag is %+v", got)
 	}
-	now = now.Add(time.Minute - 1)
-	a.get(cacheKey{})
-	now = now.Add(1)
-	a.get(cacheKey{})
-	if n, bytes := a.kept.Len(), a.bytes; n != 0 || bytes != 0 {
-		t.Errorf("%d responses of %d bytes are cached, want none", n, bytes)
+	s.etag = ""
+	if got := ask(t, h, req); got.Settled || got.Cached != 0 {
+		t.Errorf("the response without an ETag is %+v", got)
 	}
-}
-
-func TestCacheSizeIsLimited(t *testing.T) {
-	a := NewResponseCache(0, 0)
-	half := make([]byte, maxCacheBytes/2)
-	for i := range 5 {
-		a.put(cacheKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
-		if a.bytes > maxCacheBytes {
-			t.Errorf("%d bytes are cached, want %d at most", a.bytes, maxCacheBytes)
-		}
-	}
-	if _, kept := a.get(cacheKey{parent: "4"}); !kept {
-		t.Error("the last response is not cached")
-	}
-	a.put(cacheKey{parent: "4"}, "e", make([]byte, maxCacheBytes))
-	if _, kept := a.get(cacheKey{parent: "4"}); kept || a.bytes != 0 {
-		t.Errorf("after a response that is too large %d bytes are cached (of the response before: %t), want none", a.bytes, kept)
+	if diff := cmp.Diff([]etags.ID{first.Cached, first.Cached, first.Cached}, settled); diff != "" {
+		t.Errorf("Settled was asked about (-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"metascript/controller/etags"
 )
 
 // holders are webhooks and what answers in their form, with the setting Hold.
@@ -85,7 +87,7 @@ func TestHoldValidatesCachedResponse(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{}`)
 	})
-	h.RefuseMissing, h.Cache = true, NewResponseCache(0, 0)
+	h.RefuseMissing, h.Cache = true, etags.New(0, 0)
 	ask(t, h, newRequest(t))
 	req := observing(t, newRequest(t), "a")
 	for range 2 {

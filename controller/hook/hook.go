@@ -5,7 +5,7 @@
 // Metacontroller's. A [Fallback] is a script with a webhook that is called while the script is broken.
 //
 // An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] has
-// the connections for it. A [ResponseCache] caches responses by their ETags.
+// the connections for it. Package etags caches responses by their ETags.
 //
 // A response is checked here, before anything is done with it: a child without a name, of a kind that was not declared, or
 // with labels that its parent does not select is an error that names the child by its index and kind. Scripts are checked
@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/etags"
 	"metascript/controller/object"
 )
 
@@ -91,6 +92,9 @@ type Request struct {
 	Expect     Expect
 	Recorder   *object.Recorder // of what a script reads of the objects; nil: it is not recorded
 
+	// Settled reports whether nothing follows from a cached response of a webhook, so that it need not be decoded; nil: something may.
+	Settled func(cached etags.ID) bool
+
 	// Versioned are the kinds of which two objects in requests with the same UID and resourceVersion are equal in every
 	// field, so that what was computed from one may be cached; see binding.IdentityKinds.
 	Versioned map[object.Kind]bool
@@ -123,6 +127,9 @@ type Response struct {
 	Finalized   bool
 
 	NotFinalized bool // the hook returned that finalization is not complete; without effect, but a part of the answer
+
+	Cached  etags.ID // the cached response of a webhook that this is; zero: none
+	Settled bool     // nothing follows from Cached, which was not decoded: no other field is set
 
 	Related  []RelatedRule // of a customize hook, whose response has no other field
 	Events   []Event       // to record on the parent

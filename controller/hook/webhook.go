@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,6 +21,7 @@ import (
 
 	"metascript/controller/bodies"
 	"metascript/controller/connection"
+	"metascript/controller/etags"
 	"metascript/engine"
 	"metascript/engine/tree"
 )
@@ -31,13 +35,13 @@ const (
 // A Webhook is a hook that posts the request to a server as JSON and reads its response.
 type Webhook struct {
 	URL           string
-	Timeout       time.Duration  // for the whole call; zero or less is 10s
-	Version       string         // V1 or V2; "" is V1
-	Strict        bool           // refuse unknown and duplicate keys in the response
-	RefuseMissing bool           // refuse a response without children while some exist
-	Limit         int64          // bytes of a response; zero or less is 16 MiB
-	InFlight      *bodies.Share  // limits the responses that are processed concurrently; nil: no common limit
-	Cache         *ResponseCache // of responses with an ETag; nil: they are not cached
+	Timeout       time.Duration // for the whole call; zero or less is 10s
+	Version       string        // V1 or V2; "" is V1
+	Strict        bool          // refuse unknown and duplicate keys in the response
+	RefuseMissing bool          // refuse a response without children while some exist
+	Limit         int64         // bytes of a response; zero or less is 16 MiB
+	InFlight      *bodies.Share // limits the responses that are processed concurrently; nil: no common limit
+	Cache         *etags.Cache  // of responses with an ETag; nil: they are not cached
 	Client        Client
 }
 
@@ -74,7 +78,7 @@ func (e *WebhookError) Unwrap() error { return e.Err }
 func (w *Webhook) Close() {
 	w.Client.close()
 	if w.Cache != nil {
-		w.Cache.clear()
+		w.Cache.Clear()
 	}
 }
 
@@ -107,27 +111,47 @@ func (w *Webhook) call(ctx context.Context, req *Request) (*Response, error) {
 
 // exchange posts req and reads the response, or uses the cached one if the server reports that it is still valid.
 func (w *Webhook) exchange(ctx context.Context, client *http.Client, endpoint Endpoint, req *Request) (*Response, error) {
-	var cached cachedResponse
-	var key cacheKey
+	var cached etags.Response
+	var key etags.Key
 	if w.Cache != nil {
 		key = keyOf(req)
-		cached, _ = w.Cache.get(key)
+		cached = w.Cache.Get(key)
 	}
 	resp, err := w.post(ctx, client, req, http.Header{
-		"Content-Type": {"application/json"}, "Authorization": {endpoint.Authorization}, "If-None-Match": {cached.etag},
+		"Content-Type": {"application/json"}, "Authorization": {endpoint.Authorization}, "If-None-Match": {cached.ETag},
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer drain(resp.Body)
-	if code := resp.StatusCode; cached.etag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
-		answer, err := w.read(cached.body, req)
-		if err != nil {
-			w.Cache.drop(key) // so that the server sends it again
-		}
-		return answer, err
+	if code := resp.StatusCode; cached.ETag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
+		return w.again(cached, req, key)
 	}
 	return w.receive(ctx, resp, req, key)
+}
+
+// again returns the response that was cached.
+func (w *Webhook) again(cached etags.Response, req *Request, key etags.Key) (*Response, error) {
+	if req.Settled != nil && req.Settled(cached.ID) {
+		return &Response{Shape: req.Shape, Cached: cached.ID, Settled: true}, nil
+	}
+	answer, err := w.read(cached.Body, req)
+	if err != nil {
+		w.Cache.Drop(key) // so that the server sends it again
+		return nil, err
+	}
+	answer.Cached = cached.ID
+	return answer, nil
+}
+
+// keyOf returns the key for the parent of req. It depends on all fields except the status and the metadata that the API
+// server sets.
+func keyOf(req *Request) etags.Key {
+	content, _ := tree.MapOf(req.Parent.Value())
+	fields := maps.Collect(content.All())
+	fields["status"], fields["metadata"] = nil, []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
+	text, _ := json.Marshal(fields) // no error: the whole request is marshalled too
+	return etags.Key{Parent: req.Parent.GetUID(), Revision: sha256.Sum256(text)}
 }
 
 // post sends req with those of the headers that are not empty.

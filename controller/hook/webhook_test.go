@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"metascript/controller/etags"
 )
 
 // answerWith serves a status, headers as pairs, and a body.
@@ -396,7 +398,7 @@ func TestLimitAppliesToDecompressedResponse(t *testing.T) {
 
 func TestConcurrentWebhookCalls(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-	h.Cache = NewResponseCache(0, 0)
+	h.Cache = etags.New(0, 0)
 	req := newRequest(t)
 	check := unchanged(t, req)
 	var calls sync.WaitGroup

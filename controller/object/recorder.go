@@ -11,6 +11,9 @@ type Recorder struct {
 	Parents           []Recorded // one, or none if there was no request
 	Children, Related []Recorded
 
+	// Whole says that the hook reads all of the objects.
+	Whole bool
+
 	// Incomplete is true if an object is not packed, so that the reads of it are not recorded.
 	Incomplete bool
 }
@@ -55,5 +58,8 @@ func (r *Recorder) value(o *Object, of *[]Recorded) any {
 	}
 	reads := r.by.Record(o.packed)
 	*of = append(*of, Recorded{o, reads})
+	if r.Whole {
+		return reads.Map().Whole()
+	}
 	return reads.Map()
 }

@@ -153,8 +153,8 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return 0, err
 	}
-	if c.note(response) {
-		return response.ResyncAfter, nil
+	if again, settled := c.note(response); settled {
+		return again, nil
 	}
 	// A decorated object is written before its attachments.
 	parent, err = c.status.Decorate(ctx, parent, response, write)

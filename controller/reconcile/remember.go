@@ -6,6 +6,7 @@ import (
 
 	"metascript/controller/binding"
 	"metascript/controller/call"
+	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/queue"
@@ -21,7 +22,7 @@ const changeReasons = queue.Resync | queue.ParentChanged | queue.ChildChanged | 
 func (w *worker) isRemembered(ctx context.Context, key object.Ref, why queue.Reason) (remembered, control bool) {
 	version := w.r.current.Load()
 	state, parent := w.r.states.ofVersion(key, version), w.r.binding.Parent(key)
-	if why&^changeReasons != 0 || why == 0 || !w.remembers(version) || state == nil || parent == nil {
+	if why&^changeReasons != 0 || why == 0 || !version.Remembers || !w.remembers(version) || state == nil || parent == nil {
 		return false, false
 	}
 	var related func() ([]*object.Object, bool)
@@ -37,10 +38,10 @@ func (w *worker) isRemembered(ctx context.Context, key object.Ref, why queue.Rea
 	return true, version.Remember.Control()
 }
 
-// remembers reports whether reconciles with a version of the hooks are remembered. With an account, the related objects may be
+// remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the related objects may be
 // others when the account may read others, so that they are selected in each resync.
 func (w *worker) remembers(version *call.Version) bool {
-	return version.Remembers && version.Remember.On() && !w.r.binding.DryRun && (w.r.binding.Access == nil || version.Customize == nil)
+	return (version.Remembers || version.Tagged) && version.Remember.On() && !w.r.binding.DryRun && (w.r.binding.Access == nil || version.Customize == nil)
 }
 
 // endRemembered ends a reconcile that is not done.
@@ -50,9 +51,14 @@ func (w *worker) endRemembered(key object.Ref, why queue.Reason) {
 	w.observeReconciled(key, nil)
 }
 
-// note remembers the response of a hook. It reports whether nothing has to be written because of it.
-func (c *reconciliation) note(response *hook.Response) (settled bool) {
-	return c.worker.remembers(c.version) && c.state.memory.Answered(response, c.caller.Recorder, c.version.Customize != nil)
+// note remembers the response of a hook. settled reports that nothing has to be written because of it; again is the time after which the
+// parent is to be reconciled again then. A response of a webhook that is not cached is not remembered.
+func (c *reconciliation) note(response *hook.Response) (again time.Duration, settled bool) {
+	if !c.worker.remembers(c.version) || c.version.Tagged && response.Cached == 0 {
+		return 0, false
+	}
+	settled = c.state.memory.Answered(response, c.caller.Recorder, c.version.Customize != nil)
+	return c.state.memory.Again(), settled
 }
 
 // beginMemory is called before a reconcile reads anything.
@@ -61,7 +67,8 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	if parent := w.r.binding.Parent(c.key); parent != nil && w.remembers(c.version) {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())
 		if c.version.Revisions == nil {
-			c.caller.Recorder = &object.Recorder{}
+			c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged}
+			c.caller.Settled = func(cached etags.ID) bool { return c.state.memory.Settled(cached, c.caller.Recorder) }
 		}
 	}
 	c.state.memory.Begin(now, control, func() bool { return w.r.queue.Pending(c.key)&^queue.Resync != 0 })
@@ -74,7 +81,7 @@ func (w *worker) endMemory(c *reconciliation, again time.Duration, err error) {
 	if parent == nil || !w.remembers(c.version) {
 		return
 	}
-	c.state.memory.End(err == nil && again == 0 && c.isQuiet(parent))
+	c.state.memory.End(err == nil && c.isQuiet(parent), again)
 	wrong := c.state.memory.Mismatch()
 	if wrong == "" || err != nil {
 		return

@@ -3,23 +3,33 @@ package remember
 import (
 	"hash/maphash"
 	"strings"
+	"time"
 
+	"metascript/controller/etags"
 	"metascript/controller/hook"
 )
 
-// An Answer is a digest of the answer of a script, by parts. Answers are compared with ==. The zero value is of no answer.
-type Answer struct{ status, parent, children, events, again uint64 }
+// An Answer is a digest of the answer of a hook, by parts. Answers are compared with ==. The zero value is of no answer.
+type Answer struct {
+	cached                           etags.ID // of a webhook; the next three are zero then, since the same response was the same answer
+	status, parent, children, events uint64
+	again                            time.Duration
+}
 
 // AnswerOf returns the digest of a response.
 func AnswerOf(r *hook.Response) Answer {
-	a := Answer{status: digest(r.Status), parent: mix(changes(r.Labels), changes(r.Annotations)), again: uint64(r.ResyncAfter), children: 1}
+	a := Answer{cached: r.Cached, again: r.ResyncAfter}
+	for _, e := range r.Events {
+		a.events = mix(a.events, maphash.Comparable(seed, e))
+	}
+	if a.cached != 0 {
+		return a
+	}
+	a.status, a.parent, a.children = digest(r.Status), mix(changes(r.Labels), changes(r.Annotations)), 1
 	if r.Children != nil {
 		for o := range r.Children.Added() {
 			a.children = mix(a.children, digest(o.Map()))
 		}
-	}
-	for _, e := range r.Events {
-		a.events = mix(a.events, maphash.Comparable(seed, e))
 	}
 	return a
 }
@@ -30,7 +40,7 @@ func (a Answer) difference(b Answer) string {
 	for _, part := range []struct {
 		name string
 		a, b uint64
-	}{{"status", a.status, b.status}, {"labels or annotations", a.parent, b.parent}, {"children", a.children, b.children}, {"events", a.events, b.events}, {"resyncAfterSeconds", a.again, b.again}} {
+	}{{"status", a.status, b.status}, {"labels or annotations", a.parent, b.parent}, {"children", a.children, b.children}, {"events", a.events, b.events}, {"resyncAfterSeconds", uint64(a.again), uint64(b.again)}} {
 		if part.a != part.b {
 			parts = append(parts, part.name)
 		}

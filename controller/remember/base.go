@@ -216,13 +216,9 @@ type uses struct {
 }
 
 func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
-	u := uses{fields: map[object.Kind][]string{}, generation: customized, annotations: len(r.Labels)+len(r.Annotations) > 0}
-	if parent != nil {
-		_, observed := parent.At("status", "observedGeneration")
-		u.status = r.Status != nil || observed
-	}
+	u := uses{fields: map[object.Kind][]string{}, status: r.Status != nil, generation: customized, annotations: len(r.Labels)+len(r.Annotations) > 0}
 	if r.Children == nil {
-		return u
+		return u.of(parent)
 	}
 	for _, kind := range r.Children.Kinds() {
 		fields := []string{}
@@ -234,6 +230,15 @@ func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
 			}
 		}
 		u.fields[kind] = fields
+	}
+	return u.of(parent)
+}
+
+// of returns what is used if this is the parent.
+func (u uses) of(parent *object.Object) uses {
+	if parent != nil {
+		_, observed := parent.At("status", "observedGeneration")
+		u.status = u.status || observed
 	}
 	return u
 }

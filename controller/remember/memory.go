@@ -1,6 +1,9 @@
 package remember
 
 import (
+	"time"
+
+	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
@@ -20,6 +23,7 @@ type Snapshot struct {
 // A Memory is what is remembered of the last reconcile of one parent. The zero value remembers nothing. It is not safe for concurrent use.
 type Memory struct {
 	clean  bool // the last reconcile that has ended was clean
+	idle   bool // it was, but may have to be done again after the time that its answer says
 	last   base // what it depended on
 	answer Answer
 
@@ -27,6 +31,8 @@ type Memory struct {
 
 	control bool   // it is done as a control
 	before  Answer // the remembered answer
+	uses    uses   // of the reconcile before
+	exact   bool   // the base of the reconcile before was exact
 	planned bool   // the plan of the remembered answer, which has no writes, would have none now either
 	did     bool   // it has written something other than the status, or is Unsettled
 	wrote   string // the first write
@@ -51,8 +57,8 @@ func (m *Memory) Holds(now Snapshot, related func() (found []*object.Object, kno
 // Begin notes that a reconcile begins, with what the caches have before anything is read. control says that it need not be done. disturbed
 // reports whether something has changed since; it is called before the first write, which is a change itself, or at the end.
 func (m *Memory) Begin(now Snapshot, control bool, disturbed func() bool) {
-	planned := m.clean && now.Selected && !control && m.last.plansTheSame(now)
-	*m = Memory{last: newBase(now), control: control, before: m.answer, planned: planned, disturbed: disturbed}
+	planned := m.idle && now.Selected && !control && m.last.plansTheSame(now)
+	*m = Memory{last: newBase(now), control: control, before: m.answer, uses: m.last.uses, exact: m.last.exact, planned: planned, disturbed: disturbed}
 }
 
 // Wrote notes that the reconcile that runs is about to write, or to make a dry run. status says that it is the status of the parent.
@@ -78,9 +84,20 @@ func (m *Memory) ask() {
 // Unsettled notes that the reconcile that runs does something that the next one has to do again, such as a warning.
 func (m *Memory) Unsettled() { m.did = true }
 
-// Answered notes the answer of the script, and what it has read; a nil Recorder is not known. customized says that there is a customize
-// hook. The result is true if nothing has to be planned or written: it would be the same as in the last reconcile, which was clean.
+// Settled reports whether nothing follows from a cached response of a webhook, for a request of which read is known: it is the answer of
+// the last reconcile, and the plan would be the same. An answer with events is not settled, since they are recorded each time.
+func (m *Memory) Settled(cached etags.ID, read *object.Recorder) bool {
+	m.last.read(read)
+	return m.planned && m.exact && m.last.exact && !m.did && cached != 0 && cached == m.before.cached && m.before.events == 0
+}
+
+// Answered notes the answer of the hook, and what it has read; a nil Recorder is not known. customized says that there is a customize
+// hook. The result is true if nothing has to be planned or written: it would be the same as in the last reconcile, which was idle.
 func (m *Memory) Answered(r *hook.Response, read *object.Recorder, customized bool) (settled bool) {
+	if r.Settled {
+		m.answer, m.last.uses = m.before, m.uses.of(m.last.parent)
+		return true
+	}
 	if m.answer = AnswerOf(r); len(r.Warnings) > 0 {
 		m.did = true
 	}
@@ -89,13 +106,18 @@ func (m *Memory) Answered(r *hook.Response, read *object.Recorder, customized bo
 	return m.planned && m.last.exact && !m.did && m.answer == m.before
 }
 
+// Again returns after which time the answer says that the hook is called again; zero for none.
+func (m *Memory) Again() time.Duration { return m.answer.again }
+
 // Suppressed notes that children differ from what the script returned, and are left as they are: another difference would be reported.
 func (m *Memory) Suppressed() { m.last.exact = false }
 
-// End notes that the reconcile has ended. settled says that it called the script, failed with nothing and waits for nothing.
-func (m *Memory) End(settled bool) {
+// End notes that the reconcile has ended. settled says that it called the hook, failed with nothing and waits for nothing, except that
+// it has to be done again after some time.
+func (m *Memory) End(settled bool, again time.Duration) {
 	m.ask()
-	m.clean = settled && !m.did && m.answer != (Answer{})
+	m.idle = settled && !m.did && m.answer != (Answer{}) && again == m.answer.again
+	m.clean = m.idle && again == 0
 }
 
 // Mismatch says in what a control differs from what was remembered; "" in nothing, or if something has changed meanwhile. It is called

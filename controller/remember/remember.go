@@ -14,7 +14,12 @@
 //
 // What a script reads is recorded by package packed. A language, or a worker process, that keeps what it made of an object for later calls
 // has read the whole object. If the script has to be called and answers the same, and no object has changed in what the server itself
-// uses, nothing is planned: the plan of the last reconcile had no writes.
+// uses, nothing is planned: the plan of the last reconcile had no writes. The same holds if the answer asks to be called again after some
+// time.
+//
+// A webhook is called in each reconcile. If it says that its answer is the one that is cached, by an ETag, and that is the answer of
+// the last reconcile, this is the same answer too, and is not even decoded. Which answer was cached is compared by etags.ID, so that it does not
+// count what the webhook makes its ETags of. See build.Hooks.Tagged.
 //
 // Such a reconcile records no event, logs nothing that the script prints, and calls nobody. Package reconcile asks a [Memory] of each
 // parent, and tells it what a reconcile does.

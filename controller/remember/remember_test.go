@@ -36,7 +36,7 @@ func remembering(now Snapshot, r *hook.Response, read *object.Recorder) *Memory 
 	m := &Memory{}
 	m.Begin(now, false, undisturbed)
 	m.Answered(r, read, false)
-	m.End(true)
+	m.End(true, 0)
 	return m
 }
 
@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 		if c.do(&m); holds(&m, now) {
 			t.Errorf("%s: it holds before the end", c.name)
 		}
-		if m.End(c.settled); holds(&m, now) != c.want {
+		if m.End(c.settled, 0); holds(&m, now) != c.want {
 			t.Errorf("%s: holds is %t", c.name, !c.want)
 		}
 		if m.Begin(now, false, undisturbed); holds(&m, now) {
@@ -131,10 +131,10 @@ func TestMismatch(t *testing.T) {
 		var m Memory
 		m.Begin(now, false, undisturbed)
 		m.Answered(someResponse(nil), nil, false)
-		m.End(true)
+		m.End(true, 0)
 		m.Begin(now, !c.other, undisturbed)
 		c.do(&m)
-		if m.End(true); m.Mismatch() != c.want {
+		if m.End(true, 0); m.Mismatch() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
 		}
 	}
@@ -196,13 +196,13 @@ func TestChangesDuringControl(t *testing.T) {
 		var m Memory
 		m.Begin(now, false, undisturbed)
 		m.Answered(someResponse(nil), nil, false)
-		m.End(true)
+		m.End(true, 0)
 		changed := c.before
 		m.Begin(now, true, func() bool { return changed })
 		m.Answered(someResponse(nil), nil, false)
 		m.Wrote("update a", false)
 		changed = c.after
-		if m.End(true); m.Mismatch() != c.want {
+		if m.End(true, 0); m.Mismatch() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, m.Mismatch(), c.want)
 		}
 	}

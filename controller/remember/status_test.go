@@ -51,7 +51,7 @@ func TestStatusThatWasWritten(t *testing.T) {
 			m.Wrote("update status", true)
 			m.WroteStatus("2")
 			m.Answered(&hook.Response{Status: map[string]any{"ready": int64(2)}}, recorder, false)
-			m.End(true)
+			m.End(true, 0)
 			for i, now := range c.then {
 				if got := m.Holds(at(now), nil); got != c.want[i] {
 					t.Errorf("version %s: %t", now.GetResourceVersion(), got)

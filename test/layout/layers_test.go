@@ -39,6 +39,7 @@ var layers = []string{
 	"spec",
 	"remember", // which reconciles need not be done
 	"hook",
+	"etags", // the responses of webhooks that had one
 	"dispatch",
 	"access",
 	"informer",
