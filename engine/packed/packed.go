@@ -50,6 +50,7 @@ import (
 	"math"
 	"strings"
 	"unsafe"
+	"weak"
 )
 
 // The tags of values.
@@ -86,6 +87,15 @@ var Empty = own([]byte{tagMap, 1, 0})
 
 // IsZero reports whether m is the zero value, which is no object.
 func (m Map) IsZero() bool { return m.at == nil }
+
+// A Ref identifies a Map without keeping it in memory.
+type Ref struct{ at weak.Pointer[byte] }
+
+// Ref returns what identifies m.
+func (m Map) Ref() Ref { return Ref{weak.Make(m.at)} }
+
+// To reports whether r is the Ref of m.
+func (r Ref) To(m Map) bool { return r.at.Value() == m.at }
 
 // after returns the address n bytes after p. All functions below trust the form, which only this package makes, so that no
 // address is outside of the block.

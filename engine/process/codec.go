@@ -26,6 +26,7 @@ const (
 	tagObject // an object that the other side stores: its number, id and version, 4 bytes of length, a map or a packed object
 	tagKept   // the number of an object that the other side has stored
 	tagPacked // the length and the bytes of a packed object, in requests only
+	tagGroup  // what to change in a group: its number, keys to remove, the number of entries to set and these, in requests only
 )
 
 // maxDepth bounds the nesting of a request, as JSON's own decoder does.
@@ -150,15 +151,24 @@ func (e *encoder) object(v engine.Map, depth int) error {
 		return e.content(v, depth)
 	}
 	id, version := e.identify(v)
-	if id == "" {
-		return e.content(v, depth)
+	if id != "" {
+		_, err := e.identified(v, identity{id, version}, depth)
+		return err
 	}
-	if number, ok := e.sent.use(id, version); ok {
+	if m, ok := v.(engine.GoMap); ok && depth == identified-1 && len(m) >= minGroup {
+		return e.group(m, depth)
+	}
+	return e.content(v, depth)
+}
+
+// identified writes an object with an identity, or its number if the other side has stored it.
+func (e *encoder) identified(v engine.Map, i identity, depth int) (*sentObject, error) {
+	if o := e.sent.use(i.id, i.version); o != nil {
 		e.buf = append(e.buf, tagKept)
-		e.uint(number)
-		return nil
+		e.uint(o.number)
+		return o, nil
 	}
-	return e.keep(v, id, version, depth)
+	return e.keep(v, i, depth)
 }
 
 // content writes a map without its identity.
@@ -191,26 +201,28 @@ func (e *encoder) packed(v packed.Map) {
 }
 
 // keep writes an object that the other side has to store, and records it in sent.
-func (e *encoder) keep(v engine.Map, id, version string, depth int) error {
+func (e *encoder) keep(v engine.Map, i identity, depth int) (*sentObject, error) {
 	before := e.cost
 	number := e.sent.number()
 	e.buf = append(e.buf, tagObject)
 	e.uint(number)
-	e.text(id)
-	e.text(version)
+	e.text(i.id)
+	e.text(i.version)
 	size := len(e.buf)
 	e.buf = append(e.buf, 0, 0, 0, 0)
 	start := len(e.buf)
 	if err := e.content(v, depth); err != nil {
-		return err
+		return nil, err
 	}
 	length := len(e.buf) - start
 	if length > math.MaxUint32 {
-		return errors.New("an object is larger than 4Gi")
+		return nil, errors.New("an object is larger than 4Gi")
 	}
 	binary.LittleEndian.PutUint32(e.buf[size:], uint32(length))
-	e.sent.add(&sentObject{id: id, version: version, number: number, cost: e.cost - before + int64(len(id)+len(version)) + costMap})
-	return nil
+	o := &sentObject{id: strings.Clone(i.id), version: strings.Clone(i.version), number: number} // they may be parts of the object
+	o.cost = e.cost - before + int64(len(i.id)+len(i.version)) + costMap
+	e.sent.add(o)
+	return o, nil
 }
 
 // entries is content for a map[string]any. It visits the keys in no order, which costs less.
@@ -351,6 +363,8 @@ func (d *decoder) value() any {
 		return d.known()
 	case tagPacked:
 		return d.packed()
+	case tagGroup:
+		return d.group()
 	}
 	d.fail()
 	return nil

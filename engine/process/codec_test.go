@@ -2,8 +2,11 @@ package process
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -45,8 +48,8 @@ func TestRoundTrip(t *testing.T) {
 	there, here := newSent(), newKept()
 	for range 2000 {
 		object := map[string]any{"uid": string(rune('a' + r.IntN(4))), "version": string(rune('0' + r.IntN(3))), "x": enginetest.Random(r, 4)}
-		if number, ok := there.use(identify(engine.GoMap(object))); ok {
-			object["x"] = engine.Native(here.objects[number]).(map[string]any)["x"] // equal, as the contract says
+		if o := there.use(identify(engine.GoMap(object))); o != nil {
+			object["x"] = engine.Native(here.objects[o.number]).(map[string]any)["x"] // equal, as the contract says
 		}
 		want := map[string]any{"a": enginetest.Random(r, 6), "b": object}
 		arg := map[string]any{"a": pack(r, want["a"]), "b": any(object)}
@@ -203,4 +206,149 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%v is read as %v", v, got)
 		}
 	})
+}
+
+// groupRequest is a request with these objects as children, and with one of another kind.
+func groupRequest(objects map[string]packed.Map) map[string]any {
+	group := map[string]any{}
+	for key, o := range objects {
+		group[key] = o
+	}
+	return map[string]any{"children": map[string]any{"a": group, "few": map[string]any{"x": packed.Empty}}}
+}
+
+func versioned(id, version string) packed.Map {
+	return enginetest.Pack(map[string]any{"uid": id, "version": version, "text": strings.Repeat("x", 100)})
+}
+
+// exchange sends a request, and returns it as it is read, with the length of the message.
+func exchange(t *testing.T, there *sentObjects, here *keptObjects, arg map[string]any) (got any, length int) {
+	t.Helper()
+	e := &encoder{sent: there, identify: identify}
+	if err := e.value(arg, 1); err != nil {
+		t.Fatal(err)
+	}
+	d := newDecoder(string(e.buf))
+	d.kept = here
+	got = d.value()
+	if err := d.end(); err != nil || !reflect.DeepEqual(engine.Native(got), engine.Native(arg)) {
+		t.Fatalf("%v: got %v, want %v", err, got, arg)
+	}
+	here.forget(there.shrink())
+	return got, len(e.buf)
+}
+
+// Of a large map of objects only what has changed is sent. What was read before stays as it was.
+func TestGroups(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	there, here := newSent(), newKept()
+	objects := map[string]packed.Map{}
+	var before any
+	for i := range 300 {
+		want := engine.Native(before)
+		for range r.IntN(4) {
+			id := fmt.Sprint("o", r.IntN(60))
+			if objects[id] = versioned(id, fmt.Sprint(i)); r.IntN(3) == 0 {
+				delete(objects, id)
+			}
+		}
+		got, length := exchange(t, there, here, groupRequest(objects))
+		if len(objects) >= minGroup && length > 1200 {
+			t.Errorf("request %d of %d objects has %d bytes", i, len(objects), length)
+		}
+		if !reflect.DeepEqual(engine.Native(before), want) {
+			t.Fatal("a request has changed after it was read")
+		}
+		before = got
+		if len(here.objects) != len(there.objects) || len(here.groups) != len(there.groups) {
+			t.Fatalf("%d objects and %d groups here, %d and %d there", len(here.objects), len(here.groups), len(there.objects), len(there.groups))
+		}
+	}
+	if len(there.groups) == 0 {
+		t.Error("there is no group")
+	}
+}
+
+// Several parents have a group each, which an object may leave for another.
+func TestGroupsOfSeveralParents(t *testing.T) {
+	there, here := newSent(), newKept()
+	sets := make([]map[string]packed.Map, 3)
+	for i := range sets {
+		sets[i] = map[string]packed.Map{}
+		for n := range 20 {
+			id := fmt.Sprint(i, " ", n)
+			sets[i][id] = versioned(id, "1")
+		}
+	}
+	for round := range 4 {
+		for _, objects := range sets {
+			if _, length := exchange(t, there, here, groupRequest(objects)); round > 0 && length > 100 {
+				t.Errorf("round %d: the same objects are sent in %d bytes", round, length)
+			}
+		}
+	}
+	if len(there.groups) != 3 || len(here.groups) != 3 {
+		t.Errorf("%d and %d groups, want 3", len(there.groups), len(here.groups))
+	}
+	all := map[string]packed.Map{}
+	for _, objects := range sets {
+		maps.Copy(all, objects)
+	}
+	exchange(t, there, here, groupRequest(all))
+	exchange(t, there, here, groupRequest(sets[1]))
+}
+
+// The memory of objects counts as long as a group has them. When there are too many, the groups are removed first.
+func TestGroupsAreRemoved(t *testing.T) {
+	there, here := newSent(), newKept()
+	objects := map[string]packed.Map{}
+	for n := range minGroup {
+		id := fmt.Sprint(n)
+		objects[id] = versioned(id, "1")
+	}
+	exchange(t, there, here, groupRequest(objects))
+	cost := there.cost
+	objects["0"] = versioned("0", "2")
+	exchange(t, there, here, map[string]any{"parent": objects["0"]})
+	if there.cost <= cost || len(there.objects) != minGroup {
+		t.Errorf("%d objects cost %d, with one that has changed %d", len(there.objects), cost, there.cost)
+	}
+	exchange(t, there, here, groupRequest(objects))
+	if there.cost != cost {
+		t.Errorf("the objects cost %d, and then %d", cost, there.cost)
+	}
+	there.add(&sentObject{id: "large", cost: maxKept})
+	here.forget(there.shrink())
+	if len(here.groups)+len(here.objects)+len(there.groups)+len(there.objects) != 0 || there.cost != 0 {
+		t.Errorf("there are %d groups and %d objects, which cost %d", len(here.groups), len(here.objects), there.cost)
+	}
+	exchange(t, there, here, groupRequest(objects))
+}
+
+// The parent does not keep objects in memory that it has sent.
+func TestSentObjectsAreReleased(t *testing.T) {
+	there, here := newSent(), newKept()
+	released := make(chan string, minGroup)
+	func() {
+		objects := map[string]packed.Map{}
+		for n := range minGroup {
+			id := fmt.Sprint(n)
+			objects[id] = versioned(id, "1")
+			runtime.AddCleanup(&objects[id].Bytes()[0], func(id string) { released <- id }, id)
+		}
+		exchange(t, there, here, groupRequest(objects))
+	}()
+	runtime.GC()
+	for range minGroup {
+		<-released
+	}
+	runtime.KeepAlive(there)
+}
+
+// Answers have no groups.
+func TestGroupsAreForRequests(t *testing.T) {
+	d := newDecoder(string([]byte{tagGroup, 1, 0, 0}))
+	if got := d.value(); d.end() == nil {
+		t.Errorf("got %v", got)
+	}
 }

@@ -51,7 +51,7 @@
 //
 // # Cost
 //
-// A call costs two writes and two reads of a pipe, and the encoding of its values; see codec.go. Objects that
-// [engine.Env].Identify names are sent once for each worker and version; see objects.go. A packed object is sent as its bytes. The
-// worker checks and copies these, and scripts read the copy.
+// A call costs a write and a read of a pipe on each side, and the encoding of its values; see codec.go. Objects that
+// [engine.Env].Identify names are sent once for each worker and version, and large maps of them only as what has changed; see
+// objects.go. A packed object is sent as its bytes. The worker checks and copies these, and scripts read the copy.
 package process

@@ -9,9 +9,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing/fstest"
 	"time"
+	"unsafe"
 
 	"metascript/engine"
 )
@@ -62,12 +62,11 @@ func readFrame(r *bufio.Reader, limit int64) (kind, string, error) {
 	if _, err := r.Discard(frameHead); err != nil {
 		return 0, "", err
 	}
-	var b strings.Builder
-	b.Grow(int(n))
-	if _, err := io.CopyN(&b, r, n); err != nil {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
 		return 0, "", errors.Join(io.ErrUnexpectedEOF, err)
 	}
-	return k, b.String(), nil
+	return k, unsafe.String(unsafe.SliceData(b), len(b)), nil // nothing changes b from now on
 }
 
 func (e *encoder) limits(l engine.Limits) {

@@ -1,11 +1,15 @@
 package process
 
 import (
-	"container/list"
+	"cmp"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // Objects are sent once. For every worker the parent records which versions of which objects it has sent, and the worker stores
@@ -16,39 +20,64 @@ import (
 //     when the worker serves another owner;
 //   - another version of an object replaces the previous one;
 //   - when all objects of a worker together are too large, those that were used least recently are removed.
+//
+// A large map of packed objects, such as all children of one kind, is stored as well, as a group. The next request has most of its
+// objects again, so that only the other entries are sent.
 
-// maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
-const maxKept = 64 << 20
+const (
+	// maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
+	maxKept = 64 << 20
+	// minGroup is the length from which a map of objects is a group. With fewer objects it would save nothing.
+	minGroup = 16
+)
 
 // sentObjects are the objects that the parent has sent to a worker.
 type sentObjects struct {
-	order   list.List                // of *sentObject, the one that was used last in front
-	objects map[string]*list.Element // the elements of order, by id
-	cost    int64                    // of all objects together
-	numbers uint64                   // the last number that was given to an object
-	dropped []uint64                 // objects that the worker removes after the call
+	objects map[string]*sentObject // by id
+	groups  map[*sentGroup]bool
+	cost    int64    // of all objects and groups together
+	numbers uint64   // the last number that was given to an object or a group
+	calls   uint64   // how many calls were sent
+	dropped []uint64 // objects and groups that the worker removes after the call
 }
 
-// A sentObject describes an object that was sent.
+// A sentObject describes an object that was sent. Nothing in it keeps the object itself in memory.
 type sentObject struct {
 	id, version string
 	number      uint64
 	cost        int64
+	block       packed.Ref // to the object, if it is in a group
+	group       *sentGroup // a group in which it was used; nil: none
+	users       int        // itself, and the groups in which it is; at 0 the worker has released its memory
+	used        uint64     // the last call that has used it
+	dropped     bool
 }
 
-func newSent() *sentObjects { return &sentObjects{objects: map[string]*list.Element{}} }
+// is reports whether v is the object, which the worker still has.
+func (o *sentObject) is(v packed.Map) bool { return !o.dropped && o.block.To(v) }
 
-// use returns the number of an object that was sent in this version.
-func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
-	e := s.objects[id]
-	if e == nil || e.Value.(*sentObject).version != version {
-		return 0, false
+// A sentGroup describes a map of objects that the worker has stored.
+type sentGroup struct {
+	number  uint64
+	entries map[string]*sentObject
+	cost    int64
+}
+
+func newSent() *sentObjects {
+	return &sentObjects{objects: map[string]*sentObject{}, groups: map[*sentGroup]bool{}}
+}
+
+// use returns an object that was sent in this version, or nil.
+func (s *sentObjects) use(id, version string) *sentObject {
+	o := s.objects[id]
+	if o == nil || o.version != version {
+		return nil
 	}
-	s.order.MoveToFront(e)
-	return e.Value.(*sentObject).number, true
+	o.used = s.calls
+	return o
 }
 
-// number returns a number that no object of this worker has had.
+// number returns a number that neither an object nor a group of this worker has had.
 func (s *sentObjects) number() uint64 {
 	s.numbers++
 	return s.numbers
@@ -56,30 +85,183 @@ func (s *sentObjects) number() uint64 {
 
 // add records an object, and replaces another version of it.
 func (s *sentObjects) add(o *sentObject) {
-	if e := s.objects[o.id]; e != nil {
-		s.drop(e)
+	if before := s.objects[o.id]; before != nil {
+		s.drop(before)
+		o.group = before.group
 	}
-	s.objects[o.id] = s.order.PushFront(o)
+	s.objects[o.id] = o
+	o.users, o.used = 1, s.calls
 	s.cost += o.cost
 }
 
 // drop removes an object here, and in the worker after the next call.
-func (s *sentObjects) drop(e *list.Element) {
-	o := s.order.Remove(e).(*sentObject)
+func (s *sentObjects) drop(o *sentObject) {
 	delete(s.objects, o.id)
-	s.cost -= o.cost
+	o.dropped = true
 	s.dropped = append(s.dropped, o.number)
+	s.release(o)
 }
 
-// shrink removes objects until cost is at most maxKept. It returns the numbers of all objects that the worker has to remove after
-// the current call, which may still use them.
+func (s *sentObjects) release(o *sentObject) {
+	if o.users--; o.users == 0 {
+		s.cost -= o.cost
+	}
+}
+
+// costGroup is the memory of an entry of a group, without its key.
+const costGroup = 2 * costScalar
+
+// put sets an entry of a group, and remove removes one.
+func (s *sentObjects) put(g *sentGroup, key string, o *sentObject) {
+	if before := g.entries[key]; before != nil {
+		s.remove(g, key)
+	}
+	o.users, o.group = o.users+1, g
+	g.entries[strings.Clone(key)] = o // the key may be a part of an object
+	g.cost += costGroup + int64(len(key))
+	s.cost += costGroup + int64(len(key))
+}
+
+func (s *sentObjects) remove(g *sentGroup, key string) {
+	s.release(g.entries[key])
+	delete(g.entries, key)
+	g.cost -= costGroup + int64(len(key))
+	s.cost -= costGroup + int64(len(key))
+}
+
+// dropGroups removes all groups here, and in the worker after the next call. They are stored again when they are used.
+func (s *sentObjects) dropGroups() {
+	for g := range s.groups {
+		for _, o := range g.entries {
+			s.release(o)
+		}
+		s.cost -= g.cost
+		s.dropped = append(s.dropped, g.number)
+	}
+	clear(s.groups)
+}
+
+// shrink removes objects if cost is more than maxKept, and more of them than necessary, so that it does not do it for each call. It
+// returns the numbers of all that the worker has to remove after the current call, which may still use it.
 func (s *sentObjects) shrink() []uint64 {
-	for s.cost > maxKept {
-		s.drop(s.order.Back())
+	if s.calls++; s.cost > maxKept {
+		s.dropGroups()
+		oldest := slices.SortedFunc(maps.Values(s.objects), func(a, b *sentObject) int { return cmp.Compare(a.used, b.used) })
+		for s.cost > maxKept/4*3 {
+			s.drop(oldest[0])
+			oldest = oldest[1:]
+		}
 	}
 	dropped := s.dropped
 	s.dropped = nil
 	return dropped
+}
+
+// A groupChange is an entry of a group that the worker does not have.
+type groupChange struct {
+	key    string
+	object packed.Map
+	identity
+}
+
+// group writes a map as a group, or like other maps if not all of its values are packed objects with an identity.
+func (e *encoder) group(v map[string]any, depth int) error {
+	g := e.groupOf(v)
+	var changes []groupChange
+	known := 0
+	for key, item := range v {
+		object, ok := packed.Whole(item).(packed.Map)
+		if !ok {
+			return e.entries(v, depth)
+		}
+		before := g.entries[key]
+		if before != nil {
+			known++
+			if before.is(object) {
+				before.used = e.sent.calls
+				continue
+			}
+		}
+		id, version := e.identify(object)
+		if id == "" {
+			return e.entries(v, depth)
+		}
+		changes = append(changes, groupChange{key, object, identity{id, version}})
+	}
+	var gone []string
+	if known < len(g.entries) {
+		for key := range g.entries {
+			if _, there := v[key]; !there {
+				gone = append(gone, key)
+			}
+		}
+	}
+	e.sent.groups[g] = true
+	return e.changes(g, changes, gone, depth)
+}
+
+// groupOf returns the group that has probably most of the objects in a map, or a new one. It looks at few of the objects.
+func (e *encoder) groupOf(v map[string]any) *sentGroup {
+	tries := 3
+	for _, item := range v {
+		if object, ok := packed.Whole(item).(packed.Map); ok {
+			id, _ := e.identify(object)
+			if o := e.sent.objects[id]; o != nil && e.sent.groups[o.group] {
+				return o.group
+			}
+		}
+		if tries--; tries == 0 {
+			break
+		}
+	}
+	return &sentGroup{number: e.sent.number(), entries: map[string]*sentObject{}}
+}
+
+// changes writes a group, as what the worker has to change in it.
+func (e *encoder) changes(g *sentGroup, changes []groupChange, gone []string, depth int) error {
+	e.buf = append(e.buf, tagGroup)
+	e.uint(g.number)
+	e.texts(gone)
+	for _, key := range gone {
+		e.sent.remove(g, key)
+	}
+	e.uint(uint64(len(changes)))
+	for _, c := range changes {
+		e.text(c.key)
+		o, err := e.identified(c.object, c.identity, depth+1)
+		if err != nil {
+			return err
+		}
+		o.block = c.object.Ref() // the same version may be at another address than before
+		e.sent.put(g, c.key, o)
+	}
+	e.cost += int64(len(changes)) * costEntry
+	return nil
+}
+
+// group reads what to change in a stored group, and returns the group.
+func (d *decoder) group() any {
+	number, gone := d.uint(), d.texts()
+	n := d.enter()
+	set := make(map[string]any, n)
+	for range n {
+		key := strings.Clone(d.text())
+		set[key] = d.value()
+	}
+	d.leave()
+	if d.kept == nil || d.err != nil {
+		d.fail()
+		return nil
+	}
+	g := d.kept.groups[number]
+	if g == nil {
+		g = &tree.Sorted{}
+	}
+	if len(set)+len(gone) > 0 {
+		g = g.With(set, gone)
+		d.kept.groups[number] = g
+	}
+	return g
 }
 
 // An identity is the result of [engine.Env].Identify.
@@ -87,7 +269,8 @@ type identity struct{ id, version string }
 
 // keptObjects are the objects that a worker has stored: maps and packed objects.
 type keptObjects struct {
-	objects map[uint64]any // by number
+	objects map[uint64]any          // by number
+	groups  map[uint64]*tree.Sorted // by number
 
 	// The identities, by what is found in an argument again: the address of a map, which is valid while the map is in objects, or a
 	// packed object.
@@ -96,7 +279,9 @@ type keptObjects struct {
 }
 
 func newKept() *keptObjects {
-	return &keptObjects{objects: map[uint64]any{}, plain: map[uintptr]identity{}, packed: map[packed.Map]identity{}}
+	return &keptObjects{
+		objects: map[uint64]any{}, groups: map[uint64]*tree.Sorted{}, plain: map[uintptr]identity{}, packed: map[packed.Map]identity{},
+	}
 }
 
 func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
@@ -112,7 +297,7 @@ func (k *keptObjects) add(number uint64, i identity, object any) {
 	}
 }
 
-// forget removes objects.
+// forget removes objects and groups.
 func (k *keptObjects) forget(numbers []uint64) {
 	for _, n := range numbers {
 		switch object := k.objects[n].(type) {
@@ -122,6 +307,7 @@ func (k *keptObjects) forget(numbers []uint64) {
 			delete(k.packed, object)
 		}
 		delete(k.objects, n)
+		delete(k.groups, n)
 	}
 }
 

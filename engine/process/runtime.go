@@ -257,9 +257,9 @@ var errUnsendable = errors.New("the request cannot be sent to a worker process")
 
 // writeCall sends a call and its argument. An error that wraps errUnsendable means that nothing was sent.
 func (w *worker) writeCall(c call, arg map[string]any, identify func(engine.Map) (id, version string)) error {
-	request, head := newEncoder(), newEncoder()
+	request, all := newEncoder(), newEncoder()
 	defer request.free()
-	defer head.free()
+	defer all.free()
 	request.sent, request.identify = w.sent, identify
 	c.costOfKept = w.sent.cost
 	at := request.begin(kindRequest)
@@ -271,16 +271,11 @@ func (w *worker) writeCall(c call, arg map[string]any, identify func(engine.Map)
 	w.largest = max(w.largest, c.cost+c.costOfKept)
 	c.reset, w.resetObjects = w.resetObjects, false
 	c.forget = w.sent.shrink()
-	at = head.begin(kindCall)
-	head.call(c)
-	head.end(at)
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	if _, err := w.in.Write(head.buf); err != nil {
-		return err
-	}
-	_, err := w.in.Write(request.buf)
-	return err
+	at = all.begin(kindCall)
+	all.call(c)
+	all.end(at)
+	all.buf = append(all.buf, request.buf...) // one write, so that the worker does not wait in between
+	return w.write(all.buf)
 }
 
 // serve assigns the worker to u.

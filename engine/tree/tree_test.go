@@ -2,9 +2,11 @@ package tree_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"metascript/engine/enginetest"
@@ -56,5 +58,50 @@ func TestNativeSharesPlainValues(t *testing.T) {
 	v := map[string]any{"a": []any{map[string]any{}}}
 	if got := tree.Native(v).(map[string]any); reflect.ValueOf(got).UnsafePointer() != reflect.ValueOf(v).UnsafePointer() {
 		t.Error("a map without Maps is copied")
+	}
+}
+
+// A Sorted is read like a GoMap, and its copies with other entries do not change it.
+func TestSorted(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	s, want := &tree.Sorted{}, map[string]any{}
+	for range 500 {
+		before := maps.Clone(want)
+		set, remove := map[string]any{}, []string(nil)
+		for range r.IntN(4) {
+			key := string(rune('a' + r.IntN(12)))
+			set[key] = int64(r.IntN(9))
+			want[key] = set[key]
+		}
+		if key := string(rune('a' + r.IntN(12))); r.IntN(3) == 0 && set[key] == nil {
+			remove = append(remove, key)
+			delete(want, key)
+		}
+		next := s.With(set, remove)
+		if got := maps.Collect(s.All()); !reflect.DeepEqual(got, before) {
+			t.Fatalf("With has changed %v to %v", before, got)
+		}
+		s = next
+		checkSorted(t, s, want)
+	}
+}
+
+func checkSorted(t *testing.T, s *tree.Sorted, want map[string]any) {
+	t.Helper()
+	if got := maps.Collect(s.All()); !reflect.DeepEqual(got, want) || s.Len() != len(want) {
+		t.Fatalf("%v has %d entries, want %v", got, s.Len(), want)
+	}
+	keys := slices.Sorted(maps.Keys(want))
+	if !slices.Equal(s.Keys(), keys) {
+		t.Fatalf("the keys are %v, want %v", s.Keys(), keys)
+	}
+	for i, key := range keys {
+		value, found := s.Get(key)
+		if k, v := s.Entry(i); k != key || v != want[key] || !found || value != v {
+			t.Fatalf("%d is %s: %v, got %v, want %s: %v", i, k, v, value, key, want[key])
+		}
+	}
+	if _, found := s.Get("z"); found {
+		t.Fatal("there is a key z")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"metascript/engine"
 	"metascript/engine/enginetest"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // viewBodies has bodies of functions of an object o and an array a. They must return the same for views of a request as for values that
@@ -73,6 +74,14 @@ var forms = map[string]func(request map[string]any) map[string]any{
 	"maps": func(request map[string]any) map[string]any { return request },
 	"packed": func(request map[string]any) map[string]any {
 		return maps.Collect(enginetest.Pack(request).All())
+	},
+	"sorted": func(request map[string]any) map[string]any {
+		for key, field := range request {
+			if whole, ok := field.(map[string]any); ok {
+				request[key] = (&tree.Sorted{}).With(whole, nil)
+			}
+		}
+		return request
 	},
 	"packed within maps": func(request map[string]any) map[string]any {
 		fields := map[string]any{}

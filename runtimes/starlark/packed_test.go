@@ -9,6 +9,7 @@ import (
 	"metascript/engine"
 	"metascript/engine/enginetest"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // An otherMap and an otherArray are implementations that this package does not know.
@@ -35,6 +36,7 @@ func variants(arg map[string]any) map[string]map[string]any {
 	all["packed"] = map[string]any{"x": object}
 	all["mixed"] = map[string]any{"x": mixed}
 	all["other"] = map[string]any{"x": other(x)}
+	all["sorted"] = map[string]any{"x": (&tree.Sorted{}).With(mixed, nil)}
 	all["named"] = map[string]any{"x": engine.GoMap(mixed)}
 	return all
 }

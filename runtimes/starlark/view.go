@@ -10,6 +10,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // A dict is a view of a map in the request, and a slice, below, is a view of a list. For a script they are frozen dicts and lists.
@@ -144,8 +145,11 @@ func sortedKeys(m engine.Map) []string {
 // entries are the entries of a map that are not read yet, in the order that scripts see.
 type entries struct {
 	m    engine.Map
-	keys []string      // of m, if it is not packed
+	keys []string      // of m, if it is neither packed nor sorted
 	rest packed.Reader // of m, if it is packed
+
+	sorted *tree.Sorted // m, if it is sorted
+	index  int
 
 	// The current entry.
 	key   string
@@ -153,15 +157,26 @@ type entries struct {
 }
 
 func entriesOf(m engine.Map) entries {
-	if p, ok := m.(packed.Map); ok {
-		return entries{rest: p.Reader()}
+	switch m := m.(type) {
+	case packed.Map:
+		return entries{rest: m.Reader()}
+	case *tree.Sorted:
+		return entries{sorted: m}
 	}
 	return entries{m: m, keys: sortedKeys(m)}
 }
 
 // next moves to the next entry, and reports whether there is one.
 func (e *entries) next() (found bool) {
-	if e.m == nil {
+	switch {
+	case e.sorted != nil:
+		if e.index == e.sorted.Len() {
+			return false
+		}
+		e.key, e.value = e.sorted.Entry(e.index)
+		e.index++
+		return true
+	case e.m == nil:
 		e.key, e.value, found = e.rest.NextEntry()
 		return found
 	}
