@@ -43,7 +43,7 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		syncs:      r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts:    r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
 		errors:     r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
-		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered, which were not done since nothing changed.", nameLabel, typeLabel, "result"),
+		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered, which were not done since nothing changed; and by where the answer comes from.", nameLabel, typeLabel, "result", "answer"),
 		mismatches: r.counters("metascript_remember_mismatches_total", "Syncs that were done as a control although nothing changed, and had something to do.", nameLabel, typeLabel),
 		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
@@ -74,18 +74,18 @@ func (m *Metrics) Controller(kind, name string) *Controller {
 	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
 }
 
-// Synced counts a sync with its result, as package failures has it.
-func (c *Controller) Synced(took time.Duration, result string) {
+// Synced counts a sync with its result, as package failures has it, and with where its answer comes from, as package remember has it.
+func (c *Controller) Synced(took time.Duration, result, answer string) {
 	if c != nil {
 		c.syncs.Observe(took.Seconds())
-		c.of.results.WithLabelValues(c.name, c.kind, result).Inc()
+		c.of.results.WithLabelValues(c.name, c.kind, result, answer).Inc()
 	}
 }
 
 // Remembered counts a sync that was not done, since nothing changed.
-func (c *Controller) Remembered() {
+func (c *Controller) Remembered(answer string) {
 	if c != nil {
-		c.of.results.WithLabelValues(c.name, c.kind, "remembered").Inc()
+		c.of.results.WithLabelValues(c.name, c.kind, "remembered", answer).Inc()
 	}
 }
 

@@ -58,8 +58,8 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 	m, registry := newMetrics(t)
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
-		c.Synced(time.Second, "ok")
-		c.Remembered()
+		c.Synced(time.Second, "ok", "computed")
+		c.Remembered("nothing_changed")
 		c.Forgot()
 		script := c.Script("sync")
 		script(time.Millisecond, nil)
@@ -75,17 +75,17 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 		"metascript_script_errors_total{controller_name=b,controller_type=CompositeController,hook=sync,kind=Timeout} 1",
 		"metascript_sync_duration_seconds{controller_name=a,controller_type=CompositeController} 1",
 		"metascript_sync_duration_seconds{controller_name=b,controller_type=CompositeController} 1",
-		"metascript_syncs_total{controller_name=a,controller_type=CompositeController,result=ok} 1",
-		"metascript_syncs_total{controller_name=a,controller_type=CompositeController,result=remembered} 1",
-		"metascript_syncs_total{controller_name=b,controller_type=CompositeController,result=ok} 1",
-		"metascript_syncs_total{controller_name=b,controller_type=CompositeController,result=remembered} 1",
+		"metascript_syncs_total{answer=computed,controller_name=a,controller_type=CompositeController,result=ok} 1",
+		"metascript_syncs_total{answer=computed,controller_name=b,controller_type=CompositeController,result=ok} 1",
+		"metascript_syncs_total{answer=nothing_changed,controller_name=a,controller_type=CompositeController,result=remembered} 1",
+		"metascript_syncs_total{answer=nothing_changed,controller_name=b,controller_type=CompositeController,result=remembered} 1",
 	}
 	if diff := cmp.Diff(want, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	m.Forget("DecoratorController", "b", "DecoratorController-b") // which is another one
 	m.Forget("CompositeController", "a", "CompositeController-a")
-	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7], want[10], want[11]}, series(t, registry, "metascript_")); diff != "" {
+	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7], want[9], want[11]}, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series after Forget (-want +got):\n%s", diff)
 	}
 }
@@ -181,7 +181,7 @@ func TestRequestsAreCounted(t *testing.T) {
 func TestWithoutMetricsNothingIsCounted(t *testing.T) {
 	var none *metrics.Metrics
 	c := none.Controller("CompositeController", "a")
-	c.Synced(time.Second, "ok")
+	c.Synced(time.Second, "ok", "computed")
 	none.Forget("CompositeController", "a", "CompositeController-a")
 	if c.Script("sync") != nil || none.QueueMetrics() != nil {
 		t.Error("something counts")

@@ -23,6 +23,7 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/queue"
 	"metascript/controller/redact"
+	"metascript/controller/remember"
 	"metascript/controller/throttle"
 )
 
@@ -37,9 +38,9 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		w.r.states.noteSynced(key)
 		return
 	}
-	remembered, control := w.isRemembered(ctx, key, why)
-	if remembered && !control {
-		w.endRemembered(key, why)
+	source, control := w.answerOf(ctx, key, why)
+	if source != remember.Computed {
+		w.endRemembered(key, why, source)
 		return
 	}
 	c := w.r.newReconciliation(key)
@@ -53,7 +54,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	w.beginMemory(c, control)
 	again, err := w.reconcileRecovering(ctx, c)
 	w.endMemory(c, again, err)
-	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err))
+	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err), string(c.source))
 	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
@@ -92,6 +93,7 @@ type reconciliation struct {
 	version *call.Version
 	key     object.Ref
 	state   *parentState
+	source  remember.Source // of the answer
 	caller  *call.Caller
 	roller  *roller
 	writer  *children.Writer
@@ -100,7 +102,7 @@ type reconciliation struct {
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
-	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key}
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites}

@@ -17,25 +17,29 @@ import (
 // changeReasons are the reasons of a reconcile that need not be done if nothing of what the last one used has changed.
 const changeReasons = queue.Resync | queue.ParentChanged | queue.ChildChanged | queue.RelatedChanged
 
-// isRemembered reports whether a reconcile for the reasons why need not be done, because nothing that matters changed since the last one,
-// which had nothing to do; see package remember. control says that it is done nevertheless. What the account may read is checked too.
-func (w *worker) isRemembered(ctx context.Context, key object.Ref, why queue.Reason) (remembered, control bool) {
+// answerOf returns where the answer of a reconcile for the reasons why comes from. It is Computed unless the reconcile need not be done,
+// because nothing that matters changed since the last one, which had nothing to do; see package remember. control says that it is done
+// nevertheless. What the account may read is checked too.
+func (w *worker) answerOf(ctx context.Context, key object.Ref, why queue.Reason) (source remember.Source, control bool) {
 	version := w.r.current.Load()
 	state, parent := w.r.states.ofVersion(key, version), w.r.binding.Parent(key)
 	if why&^changeReasons != 0 || why == 0 || !version.Remembers || !w.remembers(version) || state == nil || parent == nil {
-		return false, false
+		return remember.Computed, false
 	}
 	var related func() ([]*object.Object, bool)
 	if why&queue.RelatedChanged != 0 {
 		related = func() ([]*object.Object, bool) { return w.r.newReconciliation(key).caller.Reselect(parent) }
 	}
-	if !state.memory.Holds(binding.Observed(w.r.binding, parent, w.r.epoch.Now()), related) {
-		return false, false
+	if source = state.memory.Holds(binding.Observed(w.r.binding, parent, w.r.epoch.Now()), related); source == remember.Computed {
+		return source, false
 	}
 	if result, _ := version.Canary.Outcome(time.Now()); result != throttle.Good || w.r.binding.MayReadParent(ctx, parent) != nil || w.r.binding.MayReadChildren(ctx, parent) != nil {
-		return false, false
+		return remember.Computed, false
 	}
-	return true, version.Remember.Control()
+	if version.Remember.Control() {
+		return remember.Computed, true
+	}
+	return source, false
 }
 
 // remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the related objects may be
@@ -45,9 +49,9 @@ func (w *worker) remembers(version *call.Version) bool {
 }
 
 // endRemembered ends a reconcile that is not done.
-func (w *worker) endRemembered(key object.Ref, why queue.Reason) {
-	w.r.metrics.Remembered()
-	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String())
+func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember.Source) {
+	w.r.metrics.Remembered(string(source))
+	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
 	w.observeReconciled(key, nil)
 }
 
@@ -57,7 +61,9 @@ func (c *reconciliation) note(response *hook.Response) (again time.Duration, set
 	if !c.worker.remembers(c.version) || c.version.Tagged && response.Cached == 0 {
 		return 0, false
 	}
-	settled = c.state.memory.Answered(response, c.caller.Recorder, c.version.Customize != nil)
+	if settled = c.state.memory.Answered(response, c.caller.Recorder, c.version.Customize != nil); settled {
+		c.source = remember.SameAnswer
+	}
 	return c.state.memory.Again(), settled
 }
 

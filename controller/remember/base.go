@@ -84,6 +84,8 @@ type moves struct {
 	owned, related []move
 }
 
+func (m moves) none() bool { return m.parent == nil && len(m.owned)+len(m.related) == 0 }
+
 // A move is an object in place of the one before.
 type move struct {
 	from, to *object.Object

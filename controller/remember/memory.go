@@ -41,17 +41,32 @@ type Memory struct {
 	excused   bool        // something has changed before its first write, so that a difference does not count
 }
 
-// Holds reports whether the next reconcile would do nothing now. related returns the related objects, if they may have changed, and
-// whether they are known; nil: they are as before.
-func (m *Memory) Holds(now Snapshot, related func() (found []*object.Object, known bool)) bool {
+// A Source says where the answer of a reconcile comes from.
+type Source string
+
+// The sources. Metrics have them too.
+const (
+	Computed           Source = "computed"             // of the hook, or of none, if there was nothing to call it for
+	SameAnswer         Source = "same_answer"          // of the hook, and it was the answer of the last reconcile; nothing was planned
+	NothingChanged     Source = "nothing_changed"      // of the last reconcile, since which nothing has changed
+	NothingReadChanged Source = "nothing_read_changed" // of the last reconcile, since which nothing has changed that the script has read
+)
+
+// Holds returns why the next reconcile would do nothing now: NothingChanged or NothingReadChanged; or Computed if it may do something.
+// related returns the related objects, if they may have changed, and whether they are known; nil: they are as before.
+func (m *Memory) Holds(now Snapshot, related func() (found []*object.Object, known bool)) Source {
 	if !m.clean || !now.Selected {
-		return false
+		return Computed
 	}
 	moves, ok := m.last.compare(now, related)
-	if ok {
-		m.last.move(moves)
+	switch {
+	case !ok:
+		return Computed
+	case moves.none():
+		return NothingChanged
 	}
-	return ok
+	m.last.move(moves)
+	return NothingReadChanged
 }
 
 // Begin notes that a reconcile begins, with what the caches have before anything is read. control says that it need not be done. disturbed

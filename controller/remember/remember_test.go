@@ -29,7 +29,7 @@ func snapshot(epoch uint64, parent *object.Object, owned ...*object.Object) Snap
 	return Snapshot{Epoch: epoch, Parent: parent, Selected: true, Owned: owned, Fields: func(*object.Object) ownership.Fields { return ownership.Fields{} }}
 }
 
-func holds(m *Memory, now Snapshot) bool { return m.Holds(now, nil) }
+func holds(m *Memory, now Snapshot) bool { return m.Holds(now, nil) != Computed }
 
 // remembering returns a Memory of a clean reconcile that began with now.
 func remembering(now Snapshot, r *hook.Response, read *object.Recorder) *Memory {

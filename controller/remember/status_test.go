@@ -53,7 +53,7 @@ func TestStatusThatWasWritten(t *testing.T) {
 			m.Answered(&hook.Response{Status: map[string]any{"ready": int64(2)}}, recorder, false)
 			m.End(true, 0)
 			for i, now := range c.then {
-				if got := m.Holds(at(now), nil); got != c.want[i] {
+				if got := holds(&m, at(now)); got != c.want[i] {
 					t.Errorf("version %s: %t", now.GetResourceVersion(), got)
 				}
 			}
