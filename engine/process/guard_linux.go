@@ -59,7 +59,7 @@ const (
 // ceiling.
 func harden(ceiling int64) (g *guard, missing []string) {
 	debug.SetMaxStack(stackSize)
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(400) // most of the memory are packed objects, which stay; allow bounds the garbage
 	makeThreads()
 	g = &guard{}
 	for _, guard := range []struct {
