@@ -179,7 +179,7 @@ func (e *environment) connect() (err error) {
 	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
 	e.caches.REST, e.caches.Namespaces, e.caches.Widened = objects, e.WatchNamespaces, e.strays.Cached
-	e.strays.Metadata, e.strays.Namespaces, e.strays.Log, e.strays.Owners, e.strays.Leads = e.outlines, e.WatchNamespaces, e.Log, e.strayOwners, e.leads
+	e.strays.Client, e.strays.Namespaces, e.strays.Log, e.strays.Owners, e.strays.Leads = objects, e.WatchNamespaces, e.Log, e.strayOwners, e.leads
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
 		return ownership.Of(managedFields, e.write.Applier(), kube.FieldManager)

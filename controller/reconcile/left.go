@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,6 +30,9 @@ type Strays struct{ r *Reconciler }
 func (s Strays) Kinds() []claim.Cache {
 	return slices.DeleteFunc(slices.Clone(s.r.binding.Children), func(child claim.Cache) bool { return !child.Informer.Narrow() })
 }
+
+// Parents returns the parents that release children.
+func (s Strays) Parents() iter.Seq[*object.Object] { return s.r.binding.ReconciledParents() }
 
 // Note queues the parent that owns an object of a kind of children, if the cache lacks the object because it does not have the
 // label of the children, so that the parent releases it. The object needs its names and its owner references only.

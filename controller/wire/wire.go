@@ -1,10 +1,12 @@
-// Package wire has the client for requests whose bodies and answers are read and written as JSON text, without a scheme.
+// Package wire has the client for requests whose bodies and answers are read and written without a scheme, as JSON text if a request does
+// not ask for something else.
 package wire
 
 import (
 	"fmt"
 	"mime"
 	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,23 +18,23 @@ import (
 func NewClient(config *rest.Config) (rest.Interface, error) {
 	config = dynamic.ConfigFor(config)
 	config.AcceptContentTypes = runtime.ContentTypeJSON
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return jsonOnly{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return accepted{next} })
 	config.GroupVersion = &schema.GroupVersion{}
 	return rest.UnversionedRESTClientFor(config)
 }
 
-// jsonOnly returns an error for a response of another type than JSON, such as a page of a proxy. A response with the status of an error
-// is left to client-go.
-type jsonOnly struct{ http.RoundTripper }
+// accepted returns an error for a response of a type that was not asked for, such as a page of a proxy. A response with the status of an
+// error is left to client-go.
+type accepted struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (t jsonOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t accepted) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err != nil || response.StatusCode >= 300 {
 		return response, err
 	}
 	found := response.Header.Get("Content-Type")
-	if media, _, _ := mime.ParseMediaType(found); found != "" && media != "application/json" {
+	if media, _, _ := mime.ParseMediaType(found); found != "" && !strings.Contains(r.Header.Get("Accept"), media) {
 		_ = response.Body.Close()
 		return nil, fmt.Errorf("the response has the type %q in place of JSON: does it come from the API server?", found)
 	}
@@ -40,7 +42,7 @@ func (t jsonOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper returns the transport, so that client-go closes its connections.
-func (t jsonOnly) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+func (t accepted) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
 // Path returns the path of a resource, in a namespace if that is not "", for [rest.Request.AbsPath].
 func Path(resource schema.GroupVersionResource, namespace string) []string {
