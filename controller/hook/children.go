@@ -22,29 +22,29 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 	resp.Children, resp.Indexes = &object.Set{}, make(map[object.Ref]int, len(items))
 	field := req.Shape.children()
 	for i, item := range items {
-		name := fmt.Sprintf("%s[%d]%s", field, i, describe(item))
+		name := func() string { return fmt.Sprintf("%s[%d]%s", field, i, describe(item)) }
 		o, err := newChild(item, req, how)
 		if err != nil {
-			return within(fmt.Errorf("%s: %w", name, err), field, i)
+			return within(fmt.Errorf("%s: %w", name(), err), field, i)
 		}
 		if found := how.absent.Object(o.Map()); found != nil {
 			if how.strict && how.absent.Certain() {
-				return within(fmt.Errorf("%s: %w", name, absentError(found)), field, i)
+				return within(fmt.Errorf("%s: %w", name(), absentError(found)), field, i)
 			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", name, absentError(found)), field, i))
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", name(), absentError(found)), field, i))
 		}
 		if warning, wrong := undeclared(o, req); warning != "" {
 			if how.strict {
-				return within(fmt.Errorf("%s: %s", name, warning), field, i, wrong)
+				return within(fmt.Errorf("%s: %s", name(), warning), field, i, wrong)
 			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name, warning), field, i, wrong))
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name(), warning), field, i, wrong))
 		}
 		id := object.RefOf(o)
 		if before, seen := resp.Indexes[id]; seen {
 			if how.strict {
-				return within(fmt.Errorf("%s: it is in the list already, as %s[%d]", name, field, before), field, i, "metadata", "name")
+				return within(fmt.Errorf("%s: it is in the list already, as %s[%d]", name(), field, before), field, i, "metadata", "name")
 			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is in the list already, as %s[%d]; the last one is used", name, field, before), field, i, "metadata", "name"))
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is in the list already, as %s[%d]; the last one is used", name(), field, before), field, i, "metadata", "name"))
 		}
 		resp.Indexes[id] = i
 		resp.Children.Put(o)

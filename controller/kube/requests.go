@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func (o objects) get(ctx context.Context, name string) (*object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := answer(request.Do(ctx), packed.Parse)
+	found, err := send(ctx, request, packed.Parse)
 	if err != nil {
 		return nil, err
 	}
@@ -107,23 +108,37 @@ func (o objects) write(ctx context.Context, request *rest.Request, written *obje
 	if with.force {
 		request.Param("force", "true")
 	}
-	return answer(request.SetHeader("Content-Type", contentType).Body(body).Do(ctx), parseWithoutManagedFields)
+	return send(ctx, request.SetHeader("Content-Type", contentType).Body(body), parseWithoutManagedFields)
 }
 
-// answer returns the object in the answer to a request.
-func answer(result rest.Result, parse func([]byte) (packed.Map, error)) (*object.Object, error) {
-	if err := result.Error(); err != nil {
-		return nil, err
-	}
-	body, err := result.Raw()
+// send sends a request and parses the object in its answer.
+func send(ctx context.Context, request *rest.Request, parse func([]byte) (packed.Map, error)) (*object.Object, error) {
+	answer, err := request.Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	content, err := parse(body)
+	defer answer.Close()
+	text := texts.Get().(*bytes.Buffer)
+	defer release(text)
+	if _, err := text.ReadFrom(answer); err != nil {
+		return nil, fmt.Errorf("read the answer of the API server: %w", err)
+	}
+	content, err := parse(text.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("the answer of the API server is not an object: %w", err)
 	}
 	return object.OfPacked(content), nil
+}
+
+// texts has the memory for the texts of answers. What is parsed of them is a copy.
+var texts = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// release keeps the memory of a text for another one, unless it is unusually large.
+func release(text *bytes.Buffer) {
+	if text.Cap() <= 1<<18 {
+		text.Reset()
+		texts.Put(text)
+	}
 }
 
 // withoutManagedFields are the parsers of the answers to writes. Nobody reads the managedFields in them, which are the larger part of

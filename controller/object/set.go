@@ -43,14 +43,15 @@ func (s *Set) group(kind Kind) *group {
 // Put adds o to the group of its kind. If there is an object of the same name, o takes its position. Put reports whether
 // there was one.
 func (s *Set) Put(o *Object) (replaced bool) {
-	g, key := s.group(o.GroupVersionKind()), KeyOf(o)
+	kind, key := o.GroupVersionKind(), KeyOf(o)
+	g := s.group(kind)
 	i, found := g.index[key]
 	if found {
 		g.objects[i] = o
 		return true
 	}
 	g.index[key] = len(g.objects)
-	s.added = append(s.added, place{o.GroupVersionKind(), len(g.objects)})
+	s.added = append(s.added, place{kind, len(g.objects)})
 	g.objects = append(g.objects, o)
 	return false
 }

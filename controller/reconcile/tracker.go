@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -45,7 +46,9 @@ func (t tracker) end(w observe.Write) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.observe(w)
-	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", w.Op.String(), "error", w.Err)
+	if t.events.log.Enabled(context.Background(), slog.LevelDebug) {
+		t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", w.Op.String(), "error", w.Err)
+	}
 	if w.Err == nil {
 		t.expect(t.cacheShows(w.Op, w.Stored))
 		_, isChild := t.binding.Kinds[w.Op.Object.GroupVersionKind()]
