@@ -11,7 +11,7 @@ type Recorder struct {
 	Parents           []Recorded // one, or none if there was no request
 	Children, Related []Recorded
 
-	// Whole says that the hook reads all of the objects.
+	// Whole says that all of the objects count as read.
 	Whole bool
 
 	// Incomplete is true if an object is not packed, so that the reads of it are not recorded.

@@ -51,6 +51,9 @@ func (w *worker) remembers(version *call.Version) bool {
 // endRemembered ends a reconcile that is not done.
 func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember.Source) {
 	w.r.metrics.Remembered(string(source))
+	if source == remember.NothingReadChanged {
+		w.r.current.Load().Remember.Used()
+	}
 	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
 	w.observeReconciled(key, nil)
 }
@@ -73,7 +76,7 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	if parent := w.r.binding.Parent(c.key); parent != nil && w.remembers(c.version) {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())
 		if c.version.Revisions == nil {
-			c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged}
+			c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged || !c.version.Remember.Records()}
 			c.caller.Settled = func(cached etags.ID) bool { return c.state.memory.Settled(cached, c.caller.Recorder) }
 		}
 	}

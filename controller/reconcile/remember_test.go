@@ -269,3 +269,30 @@ func TestChangeIsRemembered(t *testing.T) {
 		})
 	}
 }
+
+// Where recorded reads were of no use for long, some reconciles count as reading whole objects. One whose reads are of use ends this.
+func TestReadsAreRecordedWhileOfUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSmallWorld(t, true)
+		version := w.current.Load()
+		for range 5000 {
+			version.Remember.Records()
+		}
+		unread := func(value string) (called bool) {
+			child := w.get(t, "ConfigMap", "a-0")
+			child.Map()["status"] = map[string]any{"unread": value}
+			before := w.calls
+			w.store(t, child)
+			w.settle(t)
+			return w.calls > before
+		}
+		if unread("x") {
+			t.Fatal("the script was called after a change that it does not read")
+		}
+		for n := range 500 {
+			if !version.Remember.Records() {
+				t.Fatalf("reconcile %d does not record", n)
+			}
+		}
+	})
+}

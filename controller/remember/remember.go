@@ -12,10 +12,10 @@
 //     script has read of it, and in nothing that the server itself uses; see the type uses
 //   - the hooks are of the same version, and their answers depend on their requests only; see build.Hooks.Remembers
 //
-// What a script reads is recorded by package packed. A language, or a worker process, that keeps what it made of an object for later calls
-// has read the whole object. If the script has to be called and answers the same, and no object has changed in what the server itself
-// uses, nothing is planned: the plan of the last reconcile had no writes. The same holds if the answer asks to be called again after some
-// time.
+// What a script reads is recorded by package packed, and less often where this was of no use; see [Switch.Records]. A language, or a
+// worker process, that keeps what it made of an object for later calls has read the whole object. If the script has to be called and
+// answers the same, and no object has changed in what the server itself uses, nothing is planned: the plan of the last reconcile had no
+// writes. The same holds if the answer asks to be called again after some time.
 //
 // A webhook is called in each reconcile. If it says that its answer is the one that is cached, by an ETag, and that is the answer of
 // the last reconcile, this is the same answer too, and is not even decoded. Which answer was cached is compared by etags.ID, so that it does not
@@ -87,11 +87,12 @@ func (e *Epoch) Begin() { e.n.Add(1) }
 // Now returns the number of this epoch.
 func (e *Epoch) Now() uint64 { return e.n.Load() }
 
-// A Switch turns off remembering for one version of the hooks, and says when there is a control. The zero value is on. It is safe for
-// concurrent use.
+// A Switch turns off remembering for one version of the hooks, and says when there is a control, and when reads are recorded. The zero
+// value is on. It is safe for concurrent use.
 type Switch struct {
-	off   atomic.Bool
-	since atomic.Int64 // how many reconciles need not have been done since the last control
+	off      atomic.Bool
+	since    atomic.Int64 // how many reconciles need not have been done since the last control
+	recorded atomic.Int64 // how many reconciles have recorded reads since these were of use
 }
 
 // On reports whether remembering is on.
@@ -112,3 +113,19 @@ func (s *Switch) Control() bool {
 	s.since.Store(0)
 	return true
 }
+
+const (
+	// recordings is after how many reconciles reads that were of no use are recorded less often.
+	recordings = 1024
+	// recordsOne says that one in so many reconciles records them then.
+	recordsOne = 16
+)
+
+// Records reports whether the next reconcile records what the script reads. This costs some percent of the time of the script. It is of
+// no use for a controller whose objects do not change in what the script does not read.
+func (s *Switch) Records() bool {
+	return s.recorded.Load() < recordings && s.recorded.Add(1) <= recordings || rand.N(recordsOne) == 0
+}
+
+// Used notes that a reconcile need not be done because of what was recorded.
+func (s *Switch) Used() { s.recorded.Store(0) }

@@ -181,6 +181,28 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
+// Reads are recorded less often if they are of no use, until they are of use again.
+func TestReadsAreRecordedLessOften(t *testing.T) {
+	var s Switch
+	for range 2 {
+		for n := range recordings {
+			if !s.Records() {
+				t.Fatalf("reconcile %d does not record", n)
+			}
+		}
+		n, found := 10_000, 0
+		for range n {
+			if s.Records() {
+				found++
+			}
+		}
+		if want := n / recordsOne; found < want/2 || found > want*2 {
+			t.Errorf("%d of %d record, want about %d", found, n, want)
+		}
+		s.Used()
+	}
+}
+
 // What a control writes is a change itself, so that only changes before its first write excuse a difference.
 func TestChangesDuringControl(t *testing.T) {
 	for _, c := range []struct {
