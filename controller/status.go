@@ -125,7 +125,7 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 	}
 	changed := object.Copy(o)
 	changed.Map()["status"] = content
-	if r.watches.statusPruned.Load() || plan.Difference(object.StatusOf(o), object.StatusOf(changed)) == "" {
+	if r.watches.statusPruned.Load() || plan.SameStatus(o, changed) {
 		return nil
 	}
 	if wait := m.statusDelay(); wait > 0 && r.Static == nil {

@@ -56,7 +56,7 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 		return parent, 0, nil
 	}
 	changed := w.withStatus(parent, response)
-	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" {
+	if plan.SameStatus(parent, changed) {
 		w.Memory.ForgetUnstored()
 		return parent, 0, nil
 	}

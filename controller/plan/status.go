@@ -7,9 +7,19 @@ import (
 	"metascript/controller/object"
 )
 
+// SameStatus reports whether two objects have the same status. It builds nothing of a packed one.
+func SameStatus(a, b *object.Object) bool {
+	left, _ := a.At("status")
+	right, _ := b.At("status")
+	return diffValue(Path{"status"}, left, right) == nil
+}
+
 // StatusDifferences returns, for each field of the status that was not stored as it was written, the path of the first difference in it, in
 // the order of keys.
 func StatusDifferences(stored, written *object.Object) []string {
+	if SameStatus(stored, written) {
+		return nil
+	}
 	have, _ := object.StatusOf(stored)["status"].(map[string]any)
 	want, _ := object.StatusOf(written)["status"].(map[string]any)
 	keys := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))

@@ -48,7 +48,7 @@ func stateOf(c map[string]any) conditionState {
 // Lost reports whether the status of stored differs from that of written only by missing lastTransitionTime fields. Then the
 // API server removed them, since the schema of the kind does not have the field.
 func Lost(stored, written *object.Object) bool {
-	if plan.Difference(object.StatusOf(stored), object.StatusOf(written)) == "" {
+	if plan.SameStatus(stored, written) {
 		return false
 	}
 	withoutTimes := object.Copy(written)
@@ -56,7 +56,7 @@ func Lost(stored, written *object.Object) bool {
 	for _, c := range Conditions(status) {
 		delete(c, timeField)
 	}
-	return plan.Difference(object.StatusOf(stored), object.StatusOf(withoutTimes)) == ""
+	return plan.SameStatus(stored, withoutTimes)
 }
 
 // Conditions returns the items of status.conditions that are objects; nil if conditions is missing or not a list.
