@@ -160,6 +160,46 @@ func TestEventDuringReconcileIsNotRemembered(t *testing.T) {
 	})
 }
 
+// What a call that fails has read is not remembered, however it ends: the hook is called until it answers.
+func TestFailedCallsAreNotRemembered(t *testing.T) {
+	for name, fail := range map[string]func() (*hook.Response, error){
+		"an error": func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindRaised, Msg: "no"} },
+		"a panic":  func() (*hook.Response, error) { panic("no") },
+		"a limit":  func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "too long"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSmallWorld(t, true)
+				inner, fails, failed := w.hook("2"), true, 0
+				sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
+					response, err := inner(req) // which has read the objects
+					if fails && req.Parent.GetName() == "a" {
+						failed++
+						return fail()
+					}
+					return response, err
+				})
+				hooks := build.Hooks{Sync: sync, Customize: w.binding.Customize, Remembers: true}
+				w.Swap(call.NewVersion(hooks, nil, func() {}))
+				w.settle(t)
+				before := failed
+				w.handler.resync()
+				w.settle(t)
+				if before == 0 || failed == before {
+					t.Errorf("the hook has failed %d times, and %d times after a resync", before, failed)
+				}
+				fails = false
+				time.Sleep(time.Hour)
+				w.handler.resync()
+				w.settle(t)
+				if got := w.get(t, "ConfigMap", "a-0").Map()["data"].(map[string]any)["script"]; got != "2" {
+					t.Errorf("in the end the child is of version %v of the script", got)
+				}
+			})
+		})
+	}
+}
+
 // A control finds a hook that answers something else although nothing changed.
 func TestControlTurnsRememberingOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -426,7 +426,7 @@ func (w *smallWorld) changeExtra(t *testing.T, random *rand.Rand, o *object.Obje
 		extra = map[string]any{}
 		o.Map()["extra"] = extra
 	}
-	switch key := []string{"read", "unread", "unread2"}[random.IntN(3)]; random.IntN(6) {
+	switch key := []string{"read", "unread", "unread2"}[random.IntN(3)]; random.IntN(7) {
 	case 0:
 		delete(o.Map(), "extra")
 	case 1:
@@ -436,6 +436,8 @@ func (w *smallWorld) changeExtra(t *testing.T, random *rand.Rand, o *object.Obje
 		extra["list"] = append(list, random.Int64N(3))
 	case 3:
 		delete(extra, "list")
+	case 4:
+		extra[key] = "text" // of which a script makes no number
 	default:
 		extra[key] = random.Int64N(3)
 	}

@@ -193,10 +193,10 @@ func changedObjects[T any](before map[*object.Object]T, now []*object.Object) (c
 	return changed, true
 }
 
-// counterpart returns the object that o was before, or nil.
+// counterpart returns the object that o was before, or nil. An object may be there in more than one API version.
 func counterpart[T any](before map[*object.Object]T, o *object.Object) *object.Object {
 	for from := range before {
-		if from.GetName() == o.GetName() && from.GetUID() == o.GetUID() {
+		if from.GetName() == o.GetName() && from.GetUID() == o.GetUID() && from.GroupVersionKind() == o.GroupVersionKind() {
 			return from
 		}
 	}
