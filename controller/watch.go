@@ -49,7 +49,7 @@ func (w *watches) open() error {
 	for kind := range spec.Resources {
 		w.controllers[kind] = w.openKind(kind)
 	}
-	w.definitions = w.caches.Open(informer.Spec{Resource: customResourceDefinitions, MetadataOnly: true, Listed: true})
+	w.definitions = w.caches.Open(informer.Spec{Resource: customResourceDefinitions, MetadataOnly: true, Kind: "CustomResourceDefinition", Listed: true})
 	for kind := range spec.Resources {
 		if err := w.controllers[kind].Handle(w.onController); err != nil {
 			return err

@@ -49,12 +49,13 @@ func (w *watch) open() {
 		return
 	}
 	w.opened = true
-	w.accounts = w.start(informer.Spec{Resource: serviceAccounts, Namespaced: true, MetadataOnly: true}, w.onAccount)
+	w.accounts = w.start(informer.Spec{Resource: serviceAccounts, Namespaced: true, MetadataOnly: true, Kind: "ServiceAccount"}, w.onAccount)
 	for _, resource := range []schema.GroupVersionResource{roleBindings, clusterRoleBindings} {
 		w.bindings = append(w.bindings, w.start(informer.Spec{Resource: resource, Namespaced: resource == roleBindings}, w.onBinding))
 	}
-	for _, resource := range []schema.GroupVersionResource{roles, clusterRoles} {
-		w.roles = append(w.roles, w.start(informer.Spec{Resource: resource, Namespaced: resource == roles, MetadataOnly: true}, w.onRole))
+	w.roles = []*informer.Informer{
+		w.start(informer.Spec{Resource: roles, Namespaced: true, MetadataOnly: true, Kind: "Role"}, w.onRole),
+		w.start(informer.Spec{Resource: clusterRoles, MetadataOnly: true, Kind: "ClusterRole"}, w.onRole),
 	}
 }
 

@@ -100,7 +100,7 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 	case err != nil || known.caches[rule] != nil:
 		return nil // after an error of discovery nothing changes
 	}
-	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, Namespaced: resource.Namespaced, MetadataOnly: true})
+	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, Namespaced: resource.Namespaced, MetadataOnly: true, Kind: resource.Kind})
 	known.caches[rule] = cache
 	return cache.Handle(func(old, current *object.Object) {
 		if isBlocked(current, finalizer) && !isBlocked(old, finalizer) && known.mayRead(resource, current) {

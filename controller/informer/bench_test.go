@@ -52,7 +52,7 @@ func BenchmarkForms(b *testing.B) {
 		}
 		return m
 	}
-	pack := newDecoder(false, nil)
+	pack := newDecoder(Spec{}, nil)
 	packedOf := func(text []byte) packed.Map {
 		o, err := pack.object(text)
 		if err != nil {

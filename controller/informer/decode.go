@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +19,7 @@ import (
 )
 
 // A decoder makes packed objects of the JSON text of objects, lists and watch events. It leaves out managedFields, and with
-// metadataOnly all fields but apiVersion, kind and metadata. It is not safe for concurrent use.
+// Spec.MetadataOnly all fields but apiVersion, kind and metadata. It is not safe for concurrent use.
 type decoder struct {
 	parser    packed.Parser
 	ownership func(managedFields []byte) ownership.Fields // see Factory.Ownership
@@ -26,13 +27,16 @@ type decoder struct {
 }
 
 // newDecoder returns a decoder for a cache.
-func newDecoder(metadataOnly bool, ownership func(managedFields []byte) ownership.Fields) *decoder {
+func newDecoder(of Spec, ownership func(managedFields []byte) ownership.Fields) *decoder {
 	d := &decoder{ownership: ownership}
 	d.parser.Drop = func(outer, key string) bool {
 		if outer == "metadata" {
 			return key == "managedFields"
 		}
-		return metadataOnly && outer == "" && key != "apiVersion" && key != "kind" && key != "metadata"
+		return of.MetadataOnly && outer == "" && key != "metadata"
+	}
+	if of.MetadataOnly { // most often the kind is PartialObjectMetadata
+		d.parser.Missing = map[string]string{"apiVersion": of.Resource.GroupVersion().String(), "kind": of.Kind}
 	}
 	d.parser.Dropped = func(outer, _ string, text []byte) {
 		if outer == "metadata" {
@@ -95,18 +99,27 @@ func (d *decoder) anyEvent(text []byte) (watch.EventType, runtime.Object, error)
 	if !plainEvent([]byte(event.Type)) && event.Type != watch.Error {
 		return "", nil, fmt.Errorf("decode a watch event: its type is %q", event.Type)
 	}
+	if status, err := statusOf(event.Object); event.Type == watch.Error && (status != nil || err != nil) {
+		return event.Type, status, err
+	}
 	o, err := d.typed(event.Object)
 	if err != nil {
 		return "", nil, fmt.Errorf("decode a watch event: %w", err)
 	}
-	if event.Type != watch.Error || o.GroupVersionKind() != statusKind {
-		return event.Type, o, nil
+	return event.Type, o, nil
+}
+
+// statusOf decodes the object of an error; nil if it is no Status.
+func statusOf(text []byte) (*metav1.Status, error) {
+	var typed metav1.TypeMeta
+	if err := utiljson.Unmarshal(text, &typed); err != nil || typed.GroupVersionKind() != statusKind {
+		return nil, nil
 	}
 	status := &metav1.Status{}
-	if err := utiljson.Unmarshal(event.Object, status); err != nil {
-		return "", nil, fmt.Errorf("decode the error of a watch: %w", err)
+	if err := utiljson.Unmarshal(text, status); err != nil {
+		return nil, fmt.Errorf("decode the error of a watch: %w", err)
 	}
-	return event.Type, status, nil
+	return status, nil
 }
 
 // statusKind is the kind of the objects with which an API server reports errors.
@@ -166,6 +179,9 @@ func (d *decoder) list(body io.Reader) (*list, error) {
 	err := text.Object(func(key string, value *packed.Stream) error {
 		if key == "items" {
 			found.Items = nil // the last one counts
+			if d.parser.Missing == nil && found.Kind != "" && found.APIVersion != "" {
+				d.parser.Missing = found.typeOfItems()
+			}
 			return value.Array(func(item []byte) error {
 				o, err := d.object(item)
 				if err == nil {
@@ -201,14 +217,18 @@ func (d *decoder) list(body io.Reader) (*list, error) {
 	return found, found.complete()
 }
 
-// complete sets the API version and the kind of objects that have none: in lists of the kinds of Kubernetes they are only in the list.
+// typeOfItems returns the API version and the kind of objects that have none: in lists of the kinds of Kubernetes they are only in the list.
+func (l *list) typeOfItems() map[string]string {
+	return map[string]string{"apiVersion": l.APIVersion, "kind": strings.TrimSuffix(l.Kind, "List")}
+}
+
+// complete adds the API version and the kind to objects that have none, if they came before those of the list.
 func (l *list) complete() error {
 	for i, o := range l.Items {
 		if o.GetKind() != "" || o.GetAPIVersion() != "" {
 			continue
 		}
-		kind := bytes.TrimSuffix([]byte(l.Kind), []byte("List"))
-		with, err := o.Packed().With(map[string]string{"apiVersion": l.APIVersion, "kind": string(kind)})
+		with, err := o.Packed().With(l.typeOfItems())
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -53,7 +54,7 @@ func FuzzDecode(f *testing.F) {
 		if want == nil && wantErr == nil {
 			return // null
 		}
-		made, err := newDecoder(false, nil).object(text)
+		made, err := newDecoder(Spec{}, nil).object(text)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%q: got error %v, want %v", text, err, wantErr)
 		}
@@ -95,7 +96,7 @@ func TestEvents(t *testing.T) {
 		`{"type":"ADDED","object":{"kind":"Po`:                                                                         "unexpected EOF",
 		``:                                                                                                             "EOF",
 	} {
-		reader := &eventReader{io.NopCloser(nil), packed.NewStream(strings.NewReader(text)), newDecoder(false, nil)}
+		reader := &eventReader{io.NopCloser(nil), packed.NewStream(strings.NewReader(text)), newDecoder(Spec{}, nil)}
 		kind, o, err := reader.Decode()
 		got := fmt.Sprint(err)
 		switch o := o.(type) {
@@ -120,7 +121,7 @@ func TestEventsInPieces(t *testing.T) {
 		fmt.Fprintf(&text, `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","note":"}]\"\\{ä%s"}}}%s`, i, strings.Repeat("x", i*i), []string{"\n", "", " \r\n"}[i%3])
 	}
 	for size := range 40 {
-		reader := &eventReader{io.NopCloser(nil), packed.NewStream(pieces{strings.NewReader(text.String()), size + 1}), newDecoder(false, nil)}
+		reader := &eventReader{io.NopCloser(nil), packed.NewStream(pieces{strings.NewReader(text.String()), size + 1}), newDecoder(Spec{}, nil)}
 		for i := range 50 {
 			_, o, err := reader.Decode()
 			if err != nil || o.(*cached).GetName() != fmt.Sprintf("p%d", i) {
@@ -148,7 +149,7 @@ func TestLists(t *testing.T) {
 		"with the kind at the end": ` { "items" : [ {"metadata":{"name":"a"},"spec":{}} , {"metadata":{"name":"b"}} ] , "unknown" : [1,{"items":2}] , "kind" : "PodList" ,
 			"apiVersion" : "v1", "metadata" : {"resourceVersion":"7","continue":"c"} } `,
 	} {
-		l, err := newDecoder(false, nil).list(strings.NewReader(text))
+		l, err := newDecoder(Spec{}, nil).list(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -171,21 +172,22 @@ func TestLists(t *testing.T) {
 		`[]`:                                         "decode a list: the JSON text has another form than expected: '['",
 		``:                                           "decode a list: unexpected EOF",
 	} {
-		if _, err := newDecoder(false, nil).list(strings.NewReader(text)); err == nil || err.Error() != want {
+		if _, err := newDecoder(Spec{}, nil).list(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	if l, err := newDecoder(false, nil).list(strings.NewReader(`{"kind":"PodList","items":null}`)); err != nil || len(l.Items) != 0 {
+	if l, err := newDecoder(Spec{}, nil).list(strings.NewReader(`{"kind":"PodList","items":null}`)); err != nil || len(l.Items) != 0 {
 		t.Errorf("null: %v, %v", l, err)
 	}
 }
 
 func TestMetadataOnlyKeepsOnlyMetadata(t *testing.T) {
-	o, err := newDecoder(true, nil).object([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[]},"spec":{"kind":"x"},"status":[}`))
+	pods := Spec{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, MetadataOnly: true, Kind: "Pod"}
+	o, err := newDecoder(pods, nil).object([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[]},"spec":{"kind":"x"},"status":[}`))
 	if err == nil {
 		t.Errorf("what is dropped need not be valid: %v", o)
 	}
-	o, err = newDecoder(true, nil).object([]byte(`{"spec":{"kind":"x"},"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[],"labels":{"spec":"y"}},"status":{}}`))
+	o, err = newDecoder(pods, nil).object([]byte(`{"spec":{"kind":"x"},"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[],"labels":{"spec":"y"}},"status":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

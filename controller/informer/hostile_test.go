@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,14 +21,17 @@ import (
 // A scripted server gives one answer after the other to lists and to watches, as the transport of a client: it needs no network, so that
 // the back-off of client-go takes no time in a synctest bubble. After the last watch it sends nothing.
 type scripted struct {
+	spec           Spec // of the cache
 	mu             sync.Mutex
 	lists, watches []answer
+	accepted       []string // what the requests have asked for
 }
 
 // RoundTrip implements http.RoundTripper.
 func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.accepted = append(s.accepted, r.Header.Get("Accept"))
 	all := &s.lists
 	if r.URL.Query().Get("watch") != "" {
 		all = &s.watches
@@ -66,7 +70,8 @@ func cacheOf(t *testing.T, s *scripted) (*Informer, <-chan string) {
 	f.Ownership = func(managedFields []byte) ownership.Fields { return ownership.Fields{Set: string(managedFields)} }
 	s.mu.Lock()
 	defer s.mu.Unlock() // nothing is answered before the handler gets events, so that it gets each
-	i := f.Open(Spec{Resource: configMaps, Listed: true})
+	s.spec.Resource, s.spec.Listed = configMaps, true
+	i := f.Open(s.spec)
 	seen := make(chan string, 1000)
 	err = i.Handle(func(old, current *object.Object) {
 		switch {
@@ -213,4 +218,67 @@ func TestOwnedFieldsOfObjectsThatComeBack(t *testing.T) {
 			t.Errorf("the cache has %d objects, want 100", n)
 		}
 	})
+}
+
+// A cache of metadata asks for no more, and has the same objects if the server sends more nevertheless.
+func TestCacheOfMetadata(t *testing.T) {
+	outline := func(name, version string) string {
+		return fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"%s","namespace":"default","uid":"%s","resourceVersion":"%s"}}`, name, name, version)
+	}
+	whole := func(name, version string) string {
+		return strings.Replace(item(name, name, version), `"metadata"`, `"data":{"a":"b"},"metadata"`, 1)
+	}
+	without := func(name, version string) string {
+		return strings.Replace(whole(name, version), `"kind":"ConfigMap","apiVersion":"v1",`, "", 1)
+	}
+	outlines := func(version string, items ...string) answer {
+		return answer{body: `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"` + version + `"},"items":[` + strings.Join(items, ",") + `]}`}
+	}
+	for name, s := range map[string]*scripted{
+		"metadata": {
+			lists:   []answer{outlines("5", outline("a", "1"), outline("b", "2")), outlines("7", outline("b", "2"), outline("c", "6"))},
+			watches: []answer{watched(event("MODIFIED", outline("a", "6")), event("BOOKMARK", outline("", "6")), event("ERROR", expired))},
+		},
+		"whole objects": {
+			lists:   []answer{listed("5", whole("a", "1"), whole("b", "2")), listed("7", without("b", "2"), without("c", "6"))},
+			watches: []answer{watched(event("MODIFIED", whole("a", "6")), event("BOOKMARK", whole("", "6")), event("ERROR", expired))},
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s.spec = Spec{MetadataOnly: true, Kind: "ConfigMap"}
+			i, seen := cacheOf(t, s)
+			defer i.Close()
+			expectEvents(t, seen, "added a a 1", "added b b 2", "updated a a 6 from a 1", "deleted a a", "added c c 6")
+			for _, o := range i.List() {
+				want := fmt.Sprintf("map[apiVersion:v1 kind:ConfigMap metadata:map[name:%s namespace:default resourceVersion:%s uid:%[1]s]]", o.GetName(), o.GetResourceVersion())
+				if got := fmt.Sprint(o.Map()); got != want {
+					t.Errorf("%s: the cache has %s, want %s", name, got, want)
+				}
+			}
+			const list, watch = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+			if got, want := s.accepted, []string{list, watch, list, watch}; !slices.Equal(got, want) {
+				t.Errorf("%s: the requests ask for %q, want %q", name, got, want)
+			}
+		})
+	}
+}
+
+// The objects of a list get the kind of the list, wherever it is in the text.
+func TestKindsOfItems(t *testing.T) {
+	const items = `"items":[{"metadata":{"name":"a"}},{"kind":"Other","metadata":{"name":"b"}},{"apiVersion":"v2","kind":"Other"}]`
+	for _, text := range []string{
+		`{"kind":"PodList","apiVersion":"v1",` + items + `}`, `{` + items + `,"kind":"PodList","apiVersion":"v1"}`, `{"kind":"PodList",` + items + `,"apiVersion":"v1"}`,
+	} {
+		l, err := newDecoder(Spec{}, nil).list(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range l.Items {
+			got = append(got, o.GetAPIVersion()+" "+o.GetKind())
+		}
+		if want := []string{"v1 Pod", " Other", "v2 Other"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
 }

@@ -55,10 +55,11 @@ type Spec struct {
 	// Namespaced says that the resource has namespaces, so that Factory.Namespaces limits the cache.
 	Namespaced bool
 
-	// MetadataOnly drops all fields of an object but apiVersion, kind and metadata. If a cache of the whole objects is open already,
-	// the handle uses that one, so that their metadata is not stored twice. A cache of the whole objects that is opened later does not
-	// replace the one of metadata, which is small.
+	// MetadataOnly needs no fields of an object but apiVersion, kind and metadata, and the API server is asked for no others. If a cache of
+	// the whole objects is open already, the handle uses that one, so that their metadata is not stored twice. A cache of the whole objects
+	// that is opened later does not replace the one of metadata, which is small.
 	MetadataOnly bool
+	Kind         string // of the objects, with MetadataOnly: the API server does not send it
 
 	// Listed fills the cache with a list request instead of a streaming list. A streaming list needs less memory for many
 	// objects, but the API server ends it with its next bookmark, up to 1.25 s later.

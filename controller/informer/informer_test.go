@@ -218,7 +218,7 @@ func TestFieldsOfCachedObjects(t *testing.T) {
 		data bool
 	}{
 		{"all but managedFields", Spec{Resource: configMaps}, true},
-		{"metadata only", Spec{Resource: configMaps, MetadataOnly: true}, false},
+		{"metadata only", Spec{Resource: configMaps, MetadataOnly: true, Kind: "ConfigMap"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cached := newCluster(full).open(t, c.spec).Get(object.Key{Namespace: "default", Name: "a"})

@@ -16,7 +16,7 @@ func (s Spec) wide() Spec {
 
 // full returns the spec of the cache of whole objects that has all of which s needs a part.
 func (s Spec) full() Spec {
-	s.Label, s.MetadataOnly = "", false
+	s.Label, s.MetadataOnly, s.Kind = "", false, ""
 	return s
 }
 

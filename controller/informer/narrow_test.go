@@ -129,7 +129,7 @@ func TestWideCacheIsClosedBeforeItIsFilled(t *testing.T) {
 
 func TestMetadataHandleUsesCacheOfWholeObjects(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
-	metadata := Spec{Resource: configMaps, MetadataOnly: true}
+	metadata := Spec{Resource: configMaps, MetadataOnly: true, Kind: "ConfigMap"}
 	first := c.open(t, metadata)
 	c.open(t, Spec{Resource: configMaps})
 	if n := c.Running(); n != 2 || text(first.List()[0]) != "" {

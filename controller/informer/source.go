@@ -47,10 +47,18 @@ type reading struct {
 // IsWatchListSemanticsUnSupported makes client-go use list requests if it returns true.
 func (s *reading) IsWatchListSemanticsUnSupported() bool { return s.spec.Listed }
 
-// request returns a request for the objects of the cache.
+// request returns a request for the objects of the cache, in a list or in the events of a watch.
 func (s *reading) request(options metav1.ListOptions) *rest.Request {
 	s.spec.limitRequest(&options)
-	return s.client.Get().AbsPath(wire.Path(s.spec.Resource, s.spec.Namespace)...).
+	request := s.client.Get()
+	if s.spec.MetadataOnly {
+		form := "PartialObjectMetadataList"
+		if options.Watch {
+			form = "PartialObjectMetadata"
+		}
+		request.SetHeader("Accept", "application/json;as="+form+";g=meta.k8s.io;v=v1,application/json") // some servers have only whole objects
+	}
+	return request.AbsPath(wire.Path(s.spec.Resource, s.spec.Namespace)...).
 		SpecificallyVersionedParams(&options, parameters, schema.GroupVersion{Version: "v1"})
 }
 
@@ -71,7 +79,7 @@ func (s *reading) ListWithContext(ctx context.Context, options metav1.ListOption
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	return newDecoder(s.spec.MetadataOnly, s.ownership).list(body)
+	return newDecoder(s.spec, s.ownership).list(body)
 }
 
 // WatchWithContext implements cache.ListerWatcherWithContext.
@@ -84,7 +92,7 @@ func (s *reading) WatchWithContext(ctx context.Context, options metav1.ListOptio
 	case err != nil:
 		return nil, err
 	}
-	decoder := &eventReader{body, packed.NewStream(body), newDecoder(s.spec.MetadataOnly, s.ownership)}
+	decoder := &eventReader{body, packed.NewStream(body), newDecoder(s.spec, s.ownership)}
 	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")), nil
 }
 
@@ -115,7 +123,7 @@ func (s *converting) List(options metav1.ListOptions) (runtime.Object, error) {
 	}
 	found := &list{TypeMeta: metav1.TypeMeta{Kind: listed.GetKind(), APIVersion: listed.GetAPIVersion()}}
 	found.ResourceVersion, found.Continue = listed.GetResourceVersion(), listed.GetContinue()
-	d := newDecoder(s.spec.MetadataOnly, s.ownership)
+	d := newDecoder(s.spec, s.ownership)
 	for i := range listed.Items {
 		o, err := convert(d, &listed.Items[i])
 		if err != nil {
@@ -147,7 +155,7 @@ func (s *converting) Watch(options metav1.ListOptions) (watch.Interface, error) 
 	if err != nil {
 		return nil, err
 	}
-	decoder := &conversion{w, newDecoder(s.spec.MetadataOnly, s.ownership)}
+	decoder := &conversion{w, newDecoder(s.spec, s.ownership)}
 	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")), nil
 }
 

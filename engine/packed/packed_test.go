@@ -322,3 +322,24 @@ func hasFloat(v any) bool {
 	}
 	return false
 }
+
+func TestMissingFieldsAreAdded(t *testing.T) {
+	p := Parser{
+		Drop:    func(outer, key string) bool { return outer == "" && key == "dropped" },
+		Missing: map[string]string{"kind": "Pod", "dropped": "in its place"},
+	}
+	for text, want := range map[string]string{
+		`{}`:                                     `{"dropped":"in its place","kind":"Pod"}`,
+		`{"a":{"kind":1},"z":[{}]}`:              `{"a":{"kind":1},"dropped":"in its place","kind":"Pod","z":[{}]}`,
+		`{"kind":"Other"}`:                       `{"kind":"Other"}`,
+		`{"z":1,"dropped":{"kind":2},"a":"Pod"}`: `{"a":"Pod","dropped":"in its place","kind":"Pod","z":1}`,
+	} {
+		m, err := p.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := m.MarshalJSON(); string(got) != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}

@@ -30,6 +30,9 @@ type Parser struct {
 	// Dropped, if set, is called with the JSON text of each field that is left out. The arguments must not be kept.
 	Dropped func(outer, key string, text []byte)
 
+	// Missing are strings that the object gets as fields if it has none of these fields, or if all of them are left out.
+	Missing map[string]string
+
 	in      []byte
 	i       int
 	depth   int
@@ -184,6 +187,9 @@ func (p *Parser) nested(tag byte) error {
 		return err
 	}
 	if tag == tagMap {
+		if p.depth == 1 {
+			p.add(first)
+		}
 		p.sort(base, first)
 	}
 	if err := p.close(tag, base, first); err != nil {
@@ -191,6 +197,22 @@ func (p *Parser) nested(tag byte) error {
 	}
 	p.entries = p.entries[:first]
 	return nil
+}
+
+// add adds the fields of Missing to the object, unless one of its entries is one of them.
+func (p *Parser) add(first int) {
+	for _, e := range p.entries[first:] {
+		if _, has := p.Missing[string(p.key(e))]; has {
+			return
+		}
+	}
+	for key, text := range p.Missing {
+		start := len(p.out)
+		p.packText(key)
+		keyEnd := len(p.out)
+		_ = p.pack(text) // fails only for other types
+		p.entries = append(p.entries, entry{start, len(p.out), keyEnd - len(key), keyEnd})
+	}
 }
 
 // more reads what follows an element, and reports whether another one follows.
