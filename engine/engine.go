@@ -86,6 +86,13 @@ type Written interface {
 	Quotes(text string) bool
 }
 
+// A Timed program knows which of its files may read the time: that of the request, or of a clock.
+type Timed interface {
+	// MayReadTime reports whether a file of the script may read the time. It is true if it is not known. It is not noticed if a script goes
+	// through all fields of the request, or computes a name.
+	MayReadTime(file string) bool
+}
+
 // Env is the environment of a single call.
 type Env struct {
 	// Tenant is the group of controllers to which Owner belongs. Tenants do not trust each other: they take turns, never share

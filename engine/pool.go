@@ -190,6 +190,12 @@ func (p *program) Outline(fn string) *Outline {
 	return nil
 }
 
+// MayReadTime implements [Timed]; it is true if the runtime's program is not Timed.
+func (p *program) MayReadTime(file string) bool {
+	inner, ok := p.inner.(Timed)
+	return !ok || inner.MayReadTime(file)
+}
+
 // ResultError implements [ErrorMaker].
 func (p *program) ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error {
 	e := &Error{Kind: KindResult, At: at, Msg: msg, Hint: hint}

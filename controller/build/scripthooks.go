@@ -20,7 +20,7 @@ import (
 type compiled struct {
 	engine.Program
 	entry string // the file name that errors show
-	timed bool   // see mentionsTime
+	timed bool   // see mayReadTime
 }
 
 // defines reports whether the script has a function of that name. It is false if c is nil.
@@ -68,7 +68,7 @@ func (w *building) compile(ctx context.Context, name string, limits engine.Limit
 	if err != nil {
 		return nil, w.Sandbox.explain(err, limits)
 	}
-	return &compiled{program, part.Entry, mentionsTime(part.Files)}, nil
+	return &compiled{program, part.Entry, mayReadTime(program, part.Files)}, nil
 }
 
 func (w *building) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
@@ -170,20 +170,22 @@ func list(names []string) string {
 // that is found by its name, and a name with escaped letters.
 var timeWords = regexp.MustCompile(`\b(now|Date|eval|Function|globalThis)\b|\\[uUxX]|\\[0-7]`)
 
-// mentionsTime reports whether a file of a script has one of timeWords, in code, in a text or in a comment. It errs towards true: a
-// script with such a word is called in each resync, as it would be without remembering.
+// mayReadTime reports whether a script may read the time: one of its files has one of timeWords, and the program does not know that the
+// file does not read it, since the word is only in a comment or in a sentence. It errs towards true: a script with such a word is called in
+// each resync, as it would be without remembering.
 //
 // A script can still see the time without such a word, if it goes through all keys of the request. An answer that has the time
 // itself is another one in each call, so that it is written each time, and nothing is remembered. For an answer that seldom changes, the
 // controls of package remember are the last resort.
-func mentionsTime(files fs.FS) bool {
+func mayReadTime(program engine.Program, files fs.FS) bool {
+	known, isTimed := program.(engine.Timed)
 	found := false
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || found {
 			return err
 		}
 		text, err := fs.ReadFile(files, path)
-		found = found || timeWords.Match(text)
+		found = timeWords.Match(text) && (!isTimed || known.MayReadTime(path))
 		return err
 	})
 	return found || err != nil

@@ -34,6 +34,7 @@ type loader struct {
 	outlines map[engine.Pos]*engine.Outline // of the functions at the top level of all loaded files, by position
 	lookups  map[engine.Pos][]engine.Lookup // of the same functions
 	count    host.LookupCount
+	timeless map[string]bool // loaded files that certainly do not read the time
 }
 
 // load compiles and runs file and the files that it loads, and returns the globals of file.
@@ -59,6 +60,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	}
 	l.chain = l.chain[:len(l.chain)-1]
 	l.outline(tree)
+	l.timeless[file] = !mayReadTime(tree)
 	if err := rewrite(tree); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ type program struct {
 	functions []string
 	outlines  map[engine.Pos]*engine.Outline // of functions, by position
 	lookups   map[engine.Pos][]engine.Lookup // of functions, by position
+	timeless  map[string]bool                // files that certainly do not read the time
 }
 
 // Functions implements [engine.Program].

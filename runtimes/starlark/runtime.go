@@ -53,12 +53,12 @@ type runtime struct{}
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	ev, end := newEvaluation(ctx, l, nil)
 	defer end()
-	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}, tally: measure.Tally{}, outlines: map[engine.Pos]*engine.Outline{}, lookups: map[engine.Pos][]engine.Lookup{}}
+	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}, tally: measure.Tally{}, outlines: map[engine.Pos]*engine.Outline{}, lookups: map[engine.Pos][]engine.Lookup{}, timeless: map[string]bool{}}
 	globals, err := modules.load(ctx, s.Entry)
 	if err != nil {
 		return nil, err
 	}
-	p := &program{entry: s.Entry, globals: globals, outlines: modules.outlines, lookups: modules.lookups}
+	p := &program{entry: s.Entry, globals: globals, outlines: modules.outlines, lookups: modules.lookups, timeless: modules.timeless}
 	for name, v := range globals {
 		if _, ok := v.(*starlark.Function); ok {
 			p.functions = append(p.functions, name)
