@@ -26,6 +26,7 @@ const (
 	Retry             // the previous reconcile failed
 	CredentialChanged // a certificate or a credential of a webhook changed
 	ClaimChanged      // an object that the parent may adopt, or has to release, changed
+	Control           // the reconcile need not be done, and is done to compare its result with what is remembered
 )
 
 // urgentReasons are the reasons of urgent keys, which are returned before the others.
@@ -34,7 +35,7 @@ const urgentReasons = ParentChanged | ChildChanged | RelatedChanged | ClaimChang
 // String returns the names of the reasons, such as "parent,child".
 func (r Reason) String() string {
 	var names []string
-	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key", "claim"} {
+	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key", "claim", "control"} {
 		if r&(1<<i) != 0 {
 			names = append(names, name)
 		}

@@ -145,10 +145,3 @@ func (e *eventHandler) queueAll() {
 		e.onParent(nil, parent)
 	}
 }
-
-// resync queues all parents. It is called once in each resync period.
-func (e *eventHandler) resync() {
-	for parent := range e.r.binding.ReconciledParents() {
-		e.r.queue.Enqueue(object.RefOf(parent), queue.Resync)
-	}
-}

@@ -38,9 +38,11 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		w.r.states.noteSynced(key)
 		return
 	}
+	epoch := w.r.epoch.Now()
 	source, control := w.answerOf(ctx, key, why)
 	if source != remember.Computed {
 		w.endRemembered(key, why, source)
+		w.r.states.rest(key, epoch)
 		return
 	}
 	c := w.r.newReconciliation(key)

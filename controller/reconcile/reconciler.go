@@ -200,7 +200,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	})
 	r.stops = append(r.stops, cancel, work.Every(r.fallbacks.probePeriod(), r.fallbacks.probe))
 	if r.binding.ResyncPeriod > 0 {
-		r.stops = append(r.stops, work.Every(r.binding.ResyncPeriod, r.handler.resync))
+		r.stops = append(r.stops, work.Every(r.binding.ResyncPeriod, r.worker.resync))
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"metascript/controller/binding"
@@ -15,14 +17,14 @@ import (
 )
 
 // changeReasons are the reasons of a reconcile that need not be done if nothing of what the last one used has changed.
-const changeReasons = queue.Resync | queue.ParentChanged | queue.ChildChanged | queue.RelatedChanged
+const changeReasons = queue.Resync | queue.Control | queue.ParentChanged | queue.ChildChanged | queue.RelatedChanged
 
 // answerOf returns where the answer of a reconcile for the reasons why comes from. It is Computed unless the reconcile need not be done,
 // because nothing that matters changed since the last one, which had nothing to do; see package remember. control says that it is done
 // nevertheless. What the account may read is checked too.
 func (w *worker) answerOf(ctx context.Context, key object.Ref, why queue.Reason) (source remember.Source, control bool) {
 	version := w.r.current.Load()
-	state, parent := w.r.states.ofVersion(key, version), w.r.binding.Parent(key)
+	state, parent := w.r.states.begin(key, version), w.r.binding.Parent(key)
 	if why&^changeReasons != 0 || why == 0 || !version.Remembers || !w.remembers(version) || state == nil || parent == nil {
 		return remember.Computed, false
 	}
@@ -36,10 +38,31 @@ func (w *worker) answerOf(ctx context.Context, key object.Ref, why queue.Reason)
 	if result, _ := version.Canary.Outcome(time.Now()); result != throttle.Good || w.r.binding.MayReadParent(ctx, parent) != nil || w.r.binding.MayReadChildren(ctx, parent) != nil {
 		return remember.Computed, false
 	}
-	if version.Remember.Control() {
+	if why&queue.Control != 0 || version.Remember.Control() {
 		return remember.Computed, true
 	}
 	return source, false
+}
+
+// looksAgain says that in a resync one in so many parents that rest is queued nevertheless, so that what the caches have is compared.
+const looksAgain = 16
+
+// resync queues all parents, except for most of those that rest. It is called once in each resync period.
+func (w *worker) resync() {
+	version, epoch := w.r.current.Load(), w.r.epoch.Now()
+	result, _ := version.Canary.Outcome(time.Now())
+	mayRest := w.r.observer == nil && w.r.binding.Access == nil && version.Remembers && w.remembers(version) && result == throttle.Good
+	for parent := range w.r.binding.ReconciledParents() {
+		key := object.RefOf(parent)
+		switch {
+		case !mayRest || rand.N(looksAgain) == 0 || !w.r.states.rests(key, version, epoch):
+			w.r.queue.Enqueue(key, queue.Resync)
+		case version.Remember.Control():
+			w.r.queue.Enqueue(key, queue.Resync|queue.Control)
+		default:
+			w.noteRemembered(key, queue.Resync, remember.NothingChanged)
+		}
+	}
 }
 
 // remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the related objects may be
@@ -50,12 +73,19 @@ func (w *worker) remembers(version *call.Version) bool {
 
 // endRemembered ends a reconcile that is not done.
 func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember.Source) {
-	w.r.metrics.Remembered(string(source))
 	if source == remember.NothingReadChanged {
 		w.r.current.Load().Remember.Used()
 	}
-	w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
+	w.noteRemembered(key, why, source)
 	w.observeReconciled(key, nil)
+}
+
+// noteRemembered counts and logs a reconcile that is not done.
+func (w *worker) noteRemembered(key object.Ref, why queue.Reason, source remember.Source) {
+	w.r.metrics.Remembered(string(source))
+	if w.r.events.log.Enabled(context.Background(), slog.LevelDebug) {
+		w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
+	}
 }
 
 // note remembers the response of a hook. settled reports that nothing has to be written because of it; again is the time after which the

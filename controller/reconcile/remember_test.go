@@ -67,7 +67,7 @@ func historyOf(t *testing.T, language string, seed uint64, remembers bool) *smal
 	}
 	time.Sleep(time.Hour) // what was postponed is done
 	w.settle(t)
-	w.handler.resync()
+	w.worker.resync()
 	w.settle(t)
 	return w
 }
@@ -114,7 +114,7 @@ func TestResyncIsRemembered(t *testing.T) {
 				w := newSmallWorld(t, c.remembers)
 				c.before(t, w)
 				before := w.calls
-				w.handler.resync()
+				w.worker.resync()
 				w.settle(t)
 				if got := w.calls - before; got != c.want {
 					t.Errorf("the hook was called %d times, want %d", got, c.want)
@@ -122,6 +122,80 @@ func TestResyncIsRemembered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A resync queues few of the parents that rest. Each event of one, and whatever concerns all parents, ends its rest.
+func TestRest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*testing.T, *smallWorld)
+		ends   bool // the rest of a; that of b goes on if it is not said to end too
+		all    bool
+	}{
+		{"nothing", func(*testing.T, *smallWorld) {}, false, false},
+		{"the child of one", func(t *testing.T, w *smallWorld) {
+			child := w.get(t, "ConfigMap", "a-0")
+			child.Map()["data"] = map[string]any{"script": "changed"}
+			w.store(t, child)
+		}, true, false},
+		{"a definition", func(_ *testing.T, w *smallWorld) { w.RetryStatus() }, true, true},
+		{"the hooks", func(t *testing.T, w *smallWorld) { w.answer(t, &hook.Response{}) }, true, true},
+		{"remembering is turned off", func(_ *testing.T, w *smallWorld) { w.current.Load().Remember.TurnOff() }, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSmallWorld(t, true)
+				changed := object.RefOf(w.get(t, "Widget", "a"))
+				a, b := changed.String(), object.RefOf(w.get(t, "Widget", "b")).String()
+				for range 3 { // one of them may be a control
+					w.worker.resync()
+					w.settle(t)
+				}
+				queuedBy := func() map[string]int {
+					times := map[string]int{}
+					for range 160 {
+						w.worker.resync()
+						for key := range queued(w.Reconciler) {
+							times[key]++
+						}
+					}
+					return times
+				}
+				if got := queuedBy(); got[a] > 80 || got[b] > 80 || got[a] == 0 {
+					t.Errorf("resyncs of parents that rest queue them %d and %d times of 160, want one time in 16", got[a], got[b])
+				}
+				c.change(t, w)
+				synctest.Wait()
+				queued(w.Reconciler)
+				if c.ends && !c.all {
+					w.states.begin(changed, w.current.Load()) // as the reconcile for the event does
+				}
+				got := queuedBy()
+				if c.ends && got[a] != 160 || c.all && got[b] != 160 || !c.all && got[b] > 80 {
+					t.Errorf("afterwards resyncs queue them %d and %d times of 160", got[a], got[b])
+				}
+			})
+		})
+	}
+}
+
+// A control that begins in a resync is one.
+func TestControlOfParentThatRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSmallWorld(t, true)
+		for range 3 {
+			w.worker.resync()
+			w.settle(t)
+		}
+		before := w.calls
+		for range 1000 { // 2000 reconciles that need not be done
+			w.worker.resync()
+			w.settle(t)
+		}
+		if got := w.calls - before; got < 2 || got > 40 {
+			t.Errorf("%d of 2000 resyncs called the hook, want about one in 256", got)
+		}
+	})
 }
 
 // answer gives all parents another script, which returns this response without children.
@@ -183,14 +257,14 @@ func TestFailedCallsAreNotRemembered(t *testing.T) {
 				w.Swap(call.NewVersion(hooks, nil, func() {}))
 				w.settle(t)
 				before := failed
-				w.handler.resync()
+				w.worker.resync()
 				w.settle(t)
 				if before == 0 || failed == before {
 					t.Errorf("the hook has failed %d times, and %d times after a resync", before, failed)
 				}
 				fails = false
 				time.Sleep(time.Hour)
-				w.handler.resync()
+				w.worker.resync()
 				w.settle(t)
 				if got := w.get(t, "ConfigMap", "a-0").Map()["data"].(map[string]any)["script"]; got != "2" {
 					t.Errorf("in the end the child is of version %v of the script", got)
@@ -216,7 +290,7 @@ func TestControlTurnsRememberingOff(t *testing.T) {
 		w.settle(t)
 		before := w.calls
 		for range 100 {
-			w.handler.resync()
+			w.worker.resync()
 			w.settle(t)
 			if w.calls > before { // a control, which found nothing
 				break
@@ -231,7 +305,7 @@ func TestControlTurnsRememberingOff(t *testing.T) {
 			w.settle(t)
 		}
 		before = w.calls
-		w.handler.resync()
+		w.worker.resync()
 		w.settle(t)
 		if got := w.calls - before; got < 2 {
 			t.Errorf("after that the hook was called %d times for two parents", got)

@@ -57,6 +57,10 @@ type parentState struct {
 	// reconcile that is under way meanwhile ends with the hookState that it began with.
 	version *call.Version
 
+	// rests says that the last reconcile need not have been done, in the epoch restsIn; see states.rests.
+	rests   bool
+	restsIn uint64
+
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
 	failure failure
 
@@ -160,14 +164,36 @@ func (s *states) ofLocked(parent object.Ref) *parentState {
 	return state
 }
 
-// ofVersion returns the state of a parent if its hookState is of a version of the hooks, and nil otherwise.
-func (s *states) ofVersion(parent object.Ref, version *call.Version) *parentState {
+// begin returns the state of a parent that is processed now, if its hookState is of a version of the hooks, and nil otherwise.
+func (s *states) begin(parent object.Ref, version *call.Version) *parentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if state := s.all[parent]; state != nil && state.version == version {
-		return state
+	state := s.all[parent]
+	if state == nil {
+		return nil
 	}
-	return nil
+	if state.rests = false; state.version != version {
+		return nil
+	}
+	return state
+}
+
+// rest notes that the reconcile of a parent that ends now need not be done, and that this was found in an epoch.
+func (s *states) rest(parent object.Ref, epoch uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state := s.all[parent]; state != nil {
+		state.rests, state.restsIn = true, epoch
+	}
+}
+
+// rests reports whether the last reconcile of a parent with a version of the hooks, in an epoch, need not have been done, and none has
+// begun since. Then a resync need not be done either: each change since then is an event that queues the parent.
+func (s *states) rests(parent object.Ref, version *call.Version, epoch uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.all[parent]
+	return state != nil && state.rests && state.version == version && state.restsIn == epoch
 }
 
 // find returns the state of a parent, or nil if there is none.

@@ -375,7 +375,7 @@ func (w *smallWorld) act(t *testing.T, random *rand.Rand) {
 			w.changeChild(t, random, child)
 		}
 	default:
-		w.handler.resync()
+		w.worker.resync()
 	}
 }
 
