@@ -73,6 +73,9 @@ type Reads struct {
 	absent []absence
 }
 
+// Everything is a read of the whole object.
+var Everything = Reads{marks: []mark{readWhole}}
+
 // A mark is a read of the value at an offset: the offset times readKinds, plus what was read.
 type mark uint32
 
@@ -103,8 +106,10 @@ func distance(start, p *byte) mark {
 }
 
 // mark records a read of the value at p.
-func (r *Recording) mark(p *byte, what mark) {
-	m := distance(r.root.at, p)*readKinds + what
+func (r *Recording) mark(p *byte, what mark) { r.note(distance(r.root.at, p)*readKinds + what) }
+
+// note records a mark.
+func (r *Recording) note(m mark) {
 	bit := uint64(1) << (m * 0x9e3779b1 >> 26) // a hash, so that most new marks need not be compared with the others
 	if r.seen&bit != 0 && (r.whole || slices.Contains(r.reads.marks, m)) {
 		return
@@ -143,7 +148,11 @@ func (r *Recording) leave() {
 // miss records that the map at p has no such key.
 func (r *Recording) miss(p *byte, key string) {
 	r.mark(p, readValue)
-	a := absence{distance(r.root.at, p) * readKinds, key}
+	r.noteAbsence(absence{distance(r.root.at, p) * readKinds, key})
+}
+
+// noteAbsence records that a map has no such key.
+func (r *Recording) noteAbsence(a absence) {
 	switch {
 	case r.whole || slices.Contains(r.reads.absent, a):
 	case len(r.reads.marks)+len(r.reads.absent) == maxReads:
@@ -155,7 +164,7 @@ func (r *Recording) miss(p *byte, key string) {
 
 // all records that the whole object is read.
 func (r *Recording) all() {
-	r.whole, r.seen, r.reads = true, math.MaxUint64, Reads{marks: []mark{readWhole}}
+	r.whole, r.seen, r.reads = true, math.MaxUint64, Everything
 }
 
 // read returns the value at p, which is in n, and records that it is read.
@@ -320,13 +329,14 @@ func (r *RecordedReader) Next() (v any, ok bool) {
 func (r Reads) Hold(before, now Map) (reads Reads, hold bool) {
 	c := comparison{before: before.at, now: now.at, marks: slices.Clone(r.marks), absent: r.absent}
 	slices.Sort(c.marks)
-	if !c.same(before.at, now.at) {
+	if !c.same(before.at, now.at) || len(c.marks) > 0 {
 		return Reads{}, false
 	}
 	return c.moved, true
 }
 
-// A comparison compares what was read of an object with another one, in the order of the marks.
+// A comparison compares what was read of an object with another one, in the order of the marks. Marks of addresses at which no value begins, as
+// another process may send them, compare as different.
 type comparison struct {
 	before, now *byte
 	marks       []mark // that are not compared yet
@@ -339,7 +349,7 @@ func (c *comparison) same(p, q *byte) bool {
 	at, moved := distance(c.before, p)*readKinds, distance(c.now, q)*readKinds
 	for len(c.marks) > 0 && c.marks[0] < at+readKinds {
 		what := c.marks[0] - at
-		if !sameRead(p, q, what) {
+		if c.marks[0] < at || !sameRead(p, q, what) {
 			return false
 		}
 		c.moved.marks = append(c.moved.marks, moved+what)
@@ -388,9 +398,12 @@ func (c *comparison) skipMarks(p *byte) {
 
 // sameElements is same for the elements of two maps, or of two arrays, that have marks.
 func (c *comparison) sameElements(p, q *byte) bool {
+	if *p < tagArray {
+		return false
+	}
 	e := elementsOf(p)
 	v := e.first
-	for i := 0; c.hasMarksIn(p); i++ {
+	for i := 0; i < e.n && c.hasMarksIn(p); i++ {
 		var key string
 		if *p == tagMap {
 			key, v = text(v)
@@ -403,7 +416,7 @@ func (c *comparison) sameElements(p, q *byte) bool {
 		}
 		v = skip(v)
 	}
-	return true
+	return !c.hasMarksIn(p)
 }
 
 // counterpart returns the address of the value of a key of the map, or of the element i of the array, at q; nil if there is none.

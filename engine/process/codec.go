@@ -38,6 +38,9 @@ type encoder struct {
 	cost     int64                                 // approximate memory of the decoded values
 	sent     *sentObjects                          // nil: the other side stores no objects
 	identify func(engine.Map) (id, version string) // see engine.Env; may be nil
+
+	// recordings are those of the objects whose reads the worker has to record, by number.
+	recordings map[uint64]*packed.Recording
 }
 
 func (e *encoder) uint(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
@@ -86,7 +89,10 @@ func (e *encoder) value(v any, depth int) error {
 	if depth > maxDepth {
 		return errors.New("a value is nested too deeply")
 	}
-	v = packed.Whole(v) // what the worker reads is not known here
+	if m, ok := v.(packed.RecordedMap); ok && e.identifies(depth) {
+		return e.recorded(m, depth)
+	}
+	v = packed.Whole(v) // what the worker reads of it is not known here
 	switch v := v.(type) {
 	case nil:
 		e.buf = append(e.buf, tagNil)
@@ -145,9 +151,26 @@ func (e *encoder) array(v engine.Array, depth int) error {
 // identified is the depth down to which maps may have an identity; see [engine.Env].
 const identified = 4
 
+// identifies reports whether maps at this depth may have an identity.
+func (e *encoder) identifies(depth int) bool {
+	return e.sent != nil && e.identify != nil && depth > 1 && depth <= identified
+}
+
+// recorded writes an object whose reads are recorded.
+func (e *encoder) recorded(m packed.RecordedMap, depth int) error {
+	object := m.Unrecorded()
+	id, version := e.identify(object)
+	if id == "" {
+		return e.content(m.Whole(), depth)
+	}
+	o, err := e.identified(object, identity{id, version}, depth)
+	e.record(o, m)
+	return err
+}
+
 // object writes a map, or its number if the other side has stored it.
 func (e *encoder) object(v engine.Map, depth int) error {
-	if e.sent == nil || e.identify == nil || depth == 1 || depth > identified {
+	if !e.identifies(depth) {
 		return e.content(v, depth)
 	}
 	id, version := e.identify(v)
@@ -163,7 +186,7 @@ func (e *encoder) object(v engine.Map, depth int) error {
 
 // identified writes an object with an identity, or its number if the other side has stored it.
 func (e *encoder) identified(v engine.Map, i identity, depth int) (*sentObject, error) {
-	if o := e.sent.use(i.id, i.version); o != nil {
+	if o := e.sent.use(i.id, i.version); o != nil && o.hasBytesOf(v) {
 		e.buf = append(e.buf, tagKept)
 		e.uint(o.number)
 		return o, nil
@@ -219,7 +242,8 @@ func (e *encoder) keep(v engine.Map, i identity, depth int) (*sentObject, error)
 		return nil, errors.New("an object is larger than 4Gi")
 	}
 	binary.LittleEndian.PutUint32(e.buf[size:], uint32(length))
-	o := &sentObject{id: strings.Clone(i.id), version: strings.Clone(i.version), number: number} // they may be parts of the object
+	o := sentObjectOf(v)
+	o.id, o.version, o.number = strings.Clone(i.id), strings.Clone(i.version), number // they may be parts of the object
 	o.cost = e.cost - before + int64(len(i.id)+len(i.version)) + costMap
 	e.sent.add(o)
 	return o, nil
@@ -253,6 +277,8 @@ type decoder struct {
 	nodes int          // how many more values are allowed
 	depth int          // how many more levels of nesting are allowed
 	kept  *keptObjects // nil: no objects are stored
+
+	records *recordedObjects // nil: what is read of objects is not recorded
 }
 
 func newDecoder(s string) *decoder { return &decoder{s: s, nodes: len(s), depth: maxDepth} }
@@ -439,6 +465,7 @@ func (d *decoder) object() any {
 		return nil
 	}
 	inner := *d
+	inner.records = nil
 	if inner.s = s; !strings.HasPrefix(s, packedPrefix) {
 		inner.s = strings.Clone(s)
 	}
@@ -449,7 +476,7 @@ func (d *decoder) object() any {
 	}
 	d.nodes = inner.nodes
 	d.kept.add(number, identity{id, version}, v)
-	return v
+	return d.records.of(number, v)
 }
 
 // known reads the number of a stored object, and returns the object.
@@ -464,7 +491,7 @@ func (d *decoder) known() any {
 		d.fail()
 		return nil
 	}
-	return v
+	return d.records.of(number, v)
 }
 
 // end returns the first error. Data that is left is an error.

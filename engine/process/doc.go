@@ -53,5 +53,6 @@
 //
 // A call costs a write and a read of a pipe on each side, and the encoding of its values; see codec.go. Objects that
 // [engine.Env].Identify names are sent once for each worker and version, and large maps of them only as what has changed; see
-// objects.go. A packed object is sent as its bytes. The worker checks and copies these, and scripts read the copy.
+// objects.go. A packed object is sent as its bytes. The worker checks and copies these, and scripts read the copy. What a script reads
+// of recorded objects is sent back with the answer; see reads.go. A worker that lies about it can only make its owner get an old answer.
 package process

@@ -132,6 +132,7 @@ type call struct {
 	owner            string
 	limits           engine.Limits
 	reset            bool     // remove all objects first
+	record           bool     // the reads of objects, and send them with the answer
 	forget           []uint64 // numbers of objects to remove after the call
 	cost, costOfKept int64    // the memory of the argument, and of the stored objects
 }
@@ -143,6 +144,7 @@ func (e *encoder) call(c call) {
 	e.text(c.owner)
 	e.limits(c.limits)
 	e.bool(c.reset)
+	e.bool(c.record)
 	e.uint(uint64(len(c.forget)))
 	for _, number := range c.forget {
 		e.uint(number)
@@ -152,7 +154,7 @@ func (e *encoder) call(c call) {
 }
 
 func (d *decoder) call() call {
-	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), reset: d.bool()}
+	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), reset: d.bool(), record: d.bool()}
 	c.forget = make([]uint64, d.count())
 	for i := range c.forget {
 		c.forget[i] = d.uint()

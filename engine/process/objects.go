@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"reflect"
 	"slices"
@@ -46,15 +47,39 @@ type sentObject struct {
 	id, version string
 	number      uint64
 	cost        int64
-	block       packed.Ref // to the object, if it is in a group
+	block       packed.Ref // to the object, if it is packed
+	sum         uint64     // of its bytes then
 	group       *sentGroup // a group in which it was used; nil: none
 	users       int        // itself, and the groups in which it is; at 0 the worker has released its memory
 	used        uint64     // the last call that has used it
 	dropped     bool
 }
 
+var seed = maphash.MakeSeed()
+
+func sentObjectOf(v engine.Map) *sentObject {
+	if p, ok := v.(packed.Map); ok {
+		return &sentObject{block: p.Ref(), sum: maphash.Bytes(seed, p.Bytes())}
+	}
+	return &sentObject{}
+}
+
 // is reports whether v is the object, which the worker still has.
 func (o *sentObject) is(v packed.Map) bool { return !o.dropped && o.block.To(v) }
+
+// hasBytesOf reports whether v, which has the same identity, has the same bytes if it is packed, so that reads of it are the same too. It may be
+// at another address: a cache has read the same version again.
+func (o *sentObject) hasBytesOf(v engine.Map) bool {
+	p, ok := v.(packed.Map)
+	if !ok || o.block.To(p) {
+		return true
+	}
+	if o.sum != maphash.Bytes(seed, p.Bytes()) {
+		return false
+	}
+	o.block = p.Ref()
+	return true
+}
 
 // A sentGroup describes a map of objects that the worker has stored.
 type sentGroup struct {
@@ -160,6 +185,7 @@ func (s *sentObjects) shrink() []uint64 {
 // A groupChange is an entry of a group that the worker does not have.
 type groupChange struct {
 	key    string
+	item   any // the object, which may be recorded
 	object packed.Map
 	identity
 }
@@ -170,7 +196,7 @@ func (e *encoder) group(v map[string]any, depth int) error {
 	var changes []groupChange
 	known := 0
 	for key, item := range v {
-		object, ok := packed.Whole(item).(packed.Map)
+		object, ok := unrecorded(item)
 		if !ok {
 			return e.entries(v, depth)
 		}
@@ -179,6 +205,7 @@ func (e *encoder) group(v map[string]any, depth int) error {
 			known++
 			if before.is(object) {
 				before.used = e.sent.calls
+				e.record(before, item)
 				continue
 			}
 		}
@@ -186,7 +213,7 @@ func (e *encoder) group(v map[string]any, depth int) error {
 		if id == "" {
 			return e.entries(v, depth)
 		}
-		changes = append(changes, groupChange{key, object, identity{id, version}})
+		changes = append(changes, groupChange{key, item, object, identity{id, version}})
 	}
 	var gone []string
 	if known < len(g.entries) {
@@ -204,7 +231,7 @@ func (e *encoder) group(v map[string]any, depth int) error {
 func (e *encoder) groupOf(v map[string]any) *sentGroup {
 	tries := 3
 	for _, item := range v {
-		if object, ok := packed.Whole(item).(packed.Map); ok {
+		if object, ok := unrecorded(item); ok {
 			id, _ := e.identify(object)
 			if o := e.sent.objects[id]; o != nil && e.sent.groups[o.group] {
 				return o.group
@@ -232,7 +259,7 @@ func (e *encoder) changes(g *sentGroup, changes []groupChange, gone []string, de
 		if err != nil {
 			return err
 		}
-		o.block = c.object.Ref() // the same version may be at another address than before
+		e.record(o, c.item)
 		e.sent.put(g, c.key, o)
 	}
 	e.cost += int64(len(changes)) * costEntry
@@ -242,6 +269,8 @@ func (e *encoder) changes(g *sentGroup, changes []groupChange, gone []string, de
 // group reads what to change in a stored group, and returns the group.
 func (d *decoder) group() any {
 	number, gone := d.uint(), d.texts()
+	records := d.records
+	d.records = nil // the group has the objects themselves
 	n := d.enter()
 	set := make(map[string]any, n)
 	for range n {
@@ -249,6 +278,7 @@ func (d *decoder) group() any {
 		set[key] = d.value()
 	}
 	d.leave()
+	d.records = records
 	if d.kept == nil || d.err != nil {
 		d.fail()
 		return nil
@@ -261,11 +291,17 @@ func (d *decoder) group() any {
 		g = g.With(set, gone)
 		d.kept.groups[number] = g
 	}
-	return g
+	return records.ofGroup(d.kept, g)
 }
 
 // An identity is the result of [engine.Env].Identify.
 type identity struct{ id, version string }
+
+// A keptIdentity is that of an object which a worker has stored.
+type keptIdentity struct {
+	identity
+	number uint64
+}
 
 // keptObjects are the objects that a worker has stored: maps and packed objects.
 type keptObjects struct {
@@ -274,13 +310,13 @@ type keptObjects struct {
 
 	// The identities, by what is found in an argument again: the address of a map, which is valid while the map is in objects, or a
 	// packed object.
-	plain  map[uintptr]identity
-	packed map[packed.Map]identity
+	plain  map[uintptr]keptIdentity
+	packed map[packed.Map]keptIdentity
 }
 
 func newKept() *keptObjects {
 	return &keptObjects{
-		objects: map[uint64]any{}, groups: map[uint64]*tree.Sorted{}, plain: map[uintptr]identity{}, packed: map[packed.Map]identity{},
+		objects: map[uint64]any{}, groups: map[uint64]*tree.Sorted{}, plain: map[uintptr]keptIdentity{}, packed: map[packed.Map]keptIdentity{},
 	}
 }
 
@@ -291,9 +327,9 @@ func (k *keptObjects) add(number uint64, i identity, object any) {
 	k.objects[number] = object
 	switch object := object.(type) {
 	case map[string]any:
-		k.plain[address(object)] = i
+		k.plain[address(object)] = keptIdentity{i, number}
 	case packed.Map:
-		k.packed[object] = i
+		k.packed[object] = keptIdentity{i, number}
 	}
 }
 
@@ -313,12 +349,14 @@ func (k *keptObjects) forget(numbers []uint64) {
 
 // identify is the Identify function for the runtimes in a worker.
 func (k *keptObjects) identify(m engine.Map) (id, version string) {
-	var i identity
+	var i keptIdentity
 	switch m := m.(type) {
 	case engine.GoMap:
 		i = k.plain[address(m)]
 	case packed.Map:
 		i = k.packed[m]
+	case packed.RecordedMap:
+		i = k.packed[m.Unrecorded()]
 	}
 	return i.id, i.version
 }

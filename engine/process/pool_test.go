@@ -431,7 +431,7 @@ func TestMainEndsWithItsInput(t *testing.T) {
 	if k, _, err := readFrame(w.out, 1<<20); err != nil || k != kindProgram {
 		t.Fatalf("got %q, %v", k, err)
 	}
-	if err := w.writeCall(call{exchange: 2, digest: "d", function: "spin", limits: engine.Limits{Timeout: time.Hour, Memory: 1 << 20}}, map[string]any{}, nil); err != nil {
+	if err := w.writeCall(call{exchange: 2, digest: "d", function: "spin", limits: engine.Limits{Timeout: time.Hour, Memory: 1 << 20}}, map[string]any{}, &encoder{}); err != nil {
 		t.Fatal(err)
 	}
 	w.in.Close()

@@ -10,6 +10,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/cputime"
+	"metascript/engine/packed"
 )
 
 // Runtimes returns a runtime for each language, for an [engine.Engine] with Elsewhere set: the Engine limits and queues
@@ -222,55 +223,66 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 // call calls a function in w, which has the program.
 func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	w.calls++
+	request := newEncoder()
+	defer request.free()
+	request.sent, request.identify = w.sent, env.Identify
 	var unsendable error
 	got, err := w.run(ctx, job{
 		entry: p.script.Entry, limits: env.Limits, log: env.Log,
 		write: func(exchange uint64) error {
 			c := call{exchange: exchange, digest: p.digest, function: fn, owner: env.Owner, limits: env.Limits}
-			unsendable = w.writeCall(c, arg, env.Identify)
+			unsendable = w.writeCall(c, arg, request)
 			return unsendable
 		},
+		extra: func() int64 { return int64(len(request.recordings)) * (maxSentReads + costScalar) },
 	})
-	if err != nil {
-		if errors.Is(unsendable, errUnsendable) {
-			return nil, unsendable
-		}
-		return nil, err
+	if err == nil && got.kind == kindAnswer {
+		return w.answer(newDecoder(got.text), env.Limits, request.recordings)
 	}
-	d := newDecoder(got.text)
-	switch got.kind {
-	case kindAnswer:
-		d.nodes, d.depth = min(d.nodes, env.Limits.Nodes), env.Limits.Depth+1
-		answer, ok := d.value().(map[string]any)
-		if !ok {
-			d.fail()
-		}
-		return answer, w.check(d)
-	case kindFault:
-		return nil, w.fault(d)
+	for _, r := range request.recordings {
+		r.Map().Whole() // what was read is not known
+	}
+	switch {
+	case errors.Is(unsendable, errUnsendable):
+		return nil, unsendable
+	case err != nil:
+		return nil, err
+	case got.kind == kindFault:
+		return nil, w.fault(newDecoder(got.text))
 	}
 	return nil, w.malformedReply(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
+}
+
+// answer reads the answer of a script, and adds what the script has read to recordings.
+func (w *worker) answer(d *decoder, l engine.Limits, recordings map[uint64]*packed.Recording) (map[string]any, error) {
+	d.nodes, d.depth = min(d.nodes, l.Nodes), l.Depth+1
+	answer, ok := d.value().(map[string]any)
+	if !ok {
+		d.fail()
+	}
+	if len(recordings) > 0 {
+		d.reads(recordings)
+	}
+	return answer, w.check(d)
 }
 
 // errUnsendable is wrapped by the error about an argument that is not JSON-shaped.
 var errUnsendable = errors.New("the request cannot be sent to a worker process")
 
-// writeCall sends a call and its argument. An error that wraps errUnsendable means that nothing was sent.
-func (w *worker) writeCall(c call, arg map[string]any, identify func(engine.Map) (id, version string)) error {
-	request, all := newEncoder(), newEncoder()
-	defer request.free()
-	defer all.free()
-	request.sent, request.identify = w.sent, identify
+// writeCall sends a call and its argument, which is encoded in request. An error that wraps errUnsendable means that nothing was sent.
+func (w *worker) writeCall(c call, arg map[string]any, request *encoder) error {
 	c.costOfKept = w.sent.cost
 	at := request.begin(kindRequest)
 	if err := request.value(arg, 1); err != nil {
 		return fmt.Errorf("%w: %w", errUnsendable, err)
 	}
 	request.end(at)
-	c.cost = request.cost
+	c.cost, c.record = request.cost, len(request.recordings) > 0
 	w.largest = max(w.largest, c.cost+c.costOfKept)
 	c.reset, w.resetObjects = w.resetObjects, false
 	c.forget = w.sent.shrink()
+	all := newEncoder()
+	defer all.free()
 	at = all.begin(kindCall)
 	all.call(c)
 	all.end(at)

@@ -133,11 +133,14 @@ func (s *server) readRequest(ctx context.Context, c call) error {
 	}
 	d := newDecoder(text)
 	d.kept = s.kept
+	if c.record {
+		d.records = &recordedObjects{}
+	}
 	arg, ok := d.value().(map[string]any)
 	if err := d.end(); err != nil || !ok || k != kindRequest {
 		return errors.Join(errMalformed, err)
 	}
-	return s.begin(ctx, c.exchange, c.limits.Memory, c.cost+c.costOfKept, func(ctx context.Context) { s.call(ctx, c, arg) })
+	return s.begin(ctx, c.exchange, c.limits.Memory, c.cost+c.costOfKept, func(ctx context.Context) { s.call(ctx, c, arg, d.records) })
 }
 
 // idle returns an error if an exchange is running.
@@ -227,11 +230,17 @@ func (s *server) compile(ctx context.Context, c compilation) {
 	}
 }
 
-func (s *server) call(ctx context.Context, c call, arg map[string]any) {
+func (s *server) call(ctx context.Context, c call, arg map[string]any, records *recordedObjects) {
 	answer, err := s.run(ctx, c, arg)
 	s.kept.forget(c.forget)
 	if err == nil {
-		err = s.answer(kindAnswer, func(e *encoder) error { return e.value(answer, 1) })
+		err = s.answer(kindAnswer, func(e *encoder) error {
+			if err := e.value(answer, 1); err != nil || records == nil {
+				return err
+			}
+			e.reads(records)
+			return nil
+		})
 	}
 	if err != nil {
 		s.fault(err)

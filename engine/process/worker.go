@@ -207,6 +207,7 @@ type job struct {
 	entry  string
 	limits engine.Limits
 	write  func(exchange uint64) error // sends the request
+	extra  func() int64                // how many bytes the answer may have in addition; may be nil
 	log    func(engine.Message)        // receives what the script prints; may be nil
 }
 
@@ -278,6 +279,9 @@ func (w *worker) write(frames []byte) error {
 // readReply reads messages until the reply, and passes what the script prints to want.log.
 func (w *worker) readReply(want job) (reply, error) {
 	limit := 4*(want.limits.Output+want.limits.Log) + 16*int64(want.limits.Nodes) + 1<<20
+	if want.extra != nil {
+		limit += want.extra()
+	}
 	for {
 		k, text, err := readFrame(w.out, limit)
 		if err != nil {

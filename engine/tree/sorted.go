@@ -41,6 +41,15 @@ func (s *Sorted) Keys() []string { return slices.Clone(s.keys) }
 // Entry returns the entry at an index in the order. It panics if there is none.
 func (s *Sorted) Entry(i int) (key string, value any) { return s.keys[i], s.values[i] }
 
+// Map returns a copy of s in which each value is replaced.
+func (s *Sorted) Map(by func(value any) any) *Sorted {
+	values := make([]any, len(s.values))
+	for i, value := range s.values {
+		values[i] = by(value)
+	}
+	return &Sorted{keys: s.keys, values: values}
+}
+
 // With returns a copy of s in which some entries are set, and then others are removed.
 func (s *Sorted) With(set map[string]any, remove []string) *Sorted {
 	out := &Sorted{keys: s.keys, values: slices.Clone(s.values)}

@@ -16,28 +16,30 @@ import (
 func BenchmarkRecorded(b *testing.B) {
 	for _, language := range []string{engine.Starlark, engine.JavaScript} {
 		for _, function := range []string{"noop", "status", "full"} {
-			b.Run(fmt.Sprintf("function=%s/by=%s", function, language), func(b *testing.B) {
-				call, arg := script(b, newEngine(b, inProcess), language, function), request(100)
-				var took [2][]time.Duration
-				for b.Loop() {
-					for i, do := range []func(){
-						func() { mustCall(b, call, with(arg, func(object packed.Map) any { return object })) },
-						func() {
-							var recorder packed.Recorder
-							reads := make([]*packed.Recording, 0, 101)
-							mustCall(b, call, with(arg, func(object packed.Map) any {
-								reads = append(reads, recorder.Record(object))
-								return reads[len(reads)-1].Map()
-							}))
-						},
-					} {
-						began := time.Now()
-						do()
-						took[i] = append(took[i], time.Since(began))
+			for _, isolation := range isolations {
+				b.Run(fmt.Sprintf("function=%s/by=%s/isolation=%s", function, language, isolation), func(b *testing.B) {
+					call, arg := script(b, newEngine(b, isolation), language, function), request(100)
+					var took [2][]time.Duration
+					for b.Loop() {
+						for i, do := range []func(){
+							func() { mustCall(b, call, with(arg, func(object packed.Map) any { return object })) },
+							func() {
+								var recorder packed.Recorder
+								reads := make([]*packed.Recording, 0, 101)
+								mustCall(b, call, with(arg, func(object packed.Map) any {
+									reads = append(reads, recorder.Record(object))
+									return reads[len(reads)-1].Map()
+								}))
+							},
+						} {
+							began := time.Now()
+							do()
+							took[i] = append(took[i], time.Since(began))
+						}
 					}
-				}
-				b.ReportMetric(float64(median(took[1]))/float64(median(took[0])), "ratio")
-			})
+					b.ReportMetric(float64(median(took[1]))/float64(median(took[0])), "ratio")
+				})
+			}
 		}
 	}
 }
