@@ -12,10 +12,10 @@
 //     script has read of it, and in nothing that the server itself uses; see the type uses
 //   - the hooks are of the same version, and their answers depend on their requests only; see build.Hooks.Remembers
 //
-// What a script reads is recorded by package packed, and less often where this was of no use; see [Switch.Records]. A language, or a
-// worker process, that keeps what it made of an object for later calls has read the whole object. If the script has to be called and
-// answers the same, and no object has changed in what the server itself uses, nothing is planned: the plan of the last reconcile had no
-// writes. The same holds if the answer asks to be called again after some time.
+// What a script reads is recorded by package packed, also in a worker process, and less often where this was of no use; see
+// [Switch.Records]. A language that keeps what it made of an object for later calls has read the whole object. If the script has to be
+// called and answers the same, and no object has changed in what the server itself uses, nothing is planned: the plan of the last
+// reconcile had no writes. The same holds if the answer asks to be called again after some time.
 //
 // A webhook is called in each reconcile. If it says that its answer is the one that is cached, by an ETag, and that is the answer of
 // the last reconcile, this is the same answer too, and is not even decoded. Which answer was cached is compared by etags.ID, so that it does not

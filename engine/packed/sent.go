@@ -50,7 +50,7 @@ func (r *Recording) Add(reads string) error {
 	}
 	for reads != "" {
 		var offset, length uint64
-		offset, reads, ok = cutUvarint(reads)
+		offset, reads, _ = cutUvarint(reads) // after an error nothing is left
 		if length, reads, ok = cutUvarint(reads); !ok || offset >= limit || length > uint64(len(reads)) {
 			return errReads
 		}
