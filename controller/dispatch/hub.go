@@ -221,7 +221,7 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 // Adopters are the controllers whose parents may adopt an object, with these parents. There are none if it has an owner. It does
 // not lock mu, since asOrphan calls it with mu locked: adopters has a lock of its own.
 func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
-	if object.ControllerOf(o) != nil {
+	if h.adopters.Len() == 0 || object.ControllerOf(o) != nil {
 		return nil
 	}
 	found := map[W][]object.Ref{}
