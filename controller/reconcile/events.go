@@ -31,6 +31,8 @@ func (e *eventHandler) onParent(old, current *object.Object) {
 		e.reconcileNow(object.RefOf(current))
 	case old == nil || e.r.binding.Rule(current.GroupVersionKind()).IsRelevant(old, current):
 		e.r.queue.Enqueue(object.RefOf(current), e.reasonFor(queue.ParentChanged))
+	default:
+		e.r.states.wake(object.RefOf(current))
 	}
 }
 
@@ -84,10 +86,14 @@ func (e *eventHandler) onOrphan(adopters []object.Ref) {
 // onRevision queues the parent of a ControllerRevision that was deleted, or that was changed in a way in which we do not
 // change it.
 func (e *eventHandler) onRevision(old, current *object.Object) {
+	key, owned := e.r.binding.OwnerOf(cmp.Or(current, old))
+	if owned {
+		e.r.states.wake(key)
+	}
 	if old == nil || current != nil && rollout.MayBeOurChange(old, current) {
 		return
 	}
-	if key, owned := e.r.binding.OwnerOf(cmp.Or(current, old)); owned {
+	if owned {
 		e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
 	}
 }

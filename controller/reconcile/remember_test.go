@@ -133,10 +133,22 @@ func TestRest(t *testing.T) {
 		all    bool
 	}{
 		{"nothing", func(*testing.T, *smallWorld) {}, false, false},
+		{"a status whose changes are ignored", func(t *testing.T, w *smallWorld) {
+			parent := w.get(t, "Widget", "a")
+			w.binding.Rule(parent.GroupVersionKind()).IgnoreStatusChanges = true
+			parent.Map()["status"] = map[string]any{"changed": true}
+			w.store(t, parent)
+			synctest.Wait()
+			if keys := queued(w.Reconciler); len(keys) > 0 {
+				t.Errorf("%v are queued, want none", keys)
+			}
+		}, true, false},
 		{"the child of one", func(t *testing.T, w *smallWorld) {
 			child := w.get(t, "ConfigMap", "a-0")
 			child.Map()["data"] = map[string]any{"script": "changed"}
 			w.store(t, child)
+			synctest.Wait()
+			w.states.begin(object.RefOf(w.get(t, "Widget", "a")), w.current.Load()) // as the reconcile for the event does
 		}, true, false},
 		{"a definition", func(_ *testing.T, w *smallWorld) { w.RetryStatus() }, true, true},
 		{"the hooks", func(t *testing.T, w *smallWorld) { w.answer(t, &hook.Response{}) }, true, true},
@@ -145,8 +157,7 @@ func TestRest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newSmallWorld(t, true)
-				changed := object.RefOf(w.get(t, "Widget", "a"))
-				a, b := changed.String(), object.RefOf(w.get(t, "Widget", "b")).String()
+				a, b := object.RefOf(w.get(t, "Widget", "a")).String(), object.RefOf(w.get(t, "Widget", "b")).String()
 				for range 3 { // one of them may be a control
 					w.worker.resync()
 					w.settle(t)
@@ -167,9 +178,6 @@ func TestRest(t *testing.T) {
 				c.change(t, w)
 				synctest.Wait()
 				queued(w.Reconciler)
-				if c.ends && !c.all {
-					w.states.begin(changed, w.current.Load()) // as the reconcile for the event does
-				}
 				got := queuedBy()
 				if c.ends && got[a] != 160 || c.all && got[b] != 160 || !c.all && got[b] > 80 {
 					t.Errorf("afterwards resyncs queue them %d and %d times of 160", got[a], got[b])

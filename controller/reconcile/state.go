@@ -57,9 +57,10 @@ type parentState struct {
 	// reconcile that is under way meanwhile ends with the hookState that it began with.
 	version *call.Version
 
-	// rests says that the last reconcile need not have been done, in the epoch restsIn; see states.rests.
-	rests   bool
-	restsIn uint64
+	// rests says that the last reconcile need not have been done, in the epoch restsIn, and woken that something has changed since it
+	// began; see states.rests.
+	rests, woken bool
+	restsIn      uint64
 
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
 	failure failure
@@ -172,7 +173,7 @@ func (s *states) begin(parent object.Ref, version *call.Version) *parentState {
 	if state == nil {
 		return nil
 	}
-	if state.rests = false; state.version != version {
+	if state.rests, state.woken = false, false; state.version != version {
 		return nil
 	}
 	return state
@@ -182,13 +183,22 @@ func (s *states) begin(parent object.Ref, version *call.Version) *parentState {
 func (s *states) rest(parent object.Ref, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if state := s.all[parent]; state != nil {
+	if state := s.all[parent]; state != nil && !state.woken {
 		state.rests, state.restsIn = true, epoch
 	}
 }
 
+// wake ends the rest of a parent because of a change that may not queue it.
+func (s *states) wake(parent object.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state := s.all[parent]; state != nil {
+		state.rests, state.woken = false, true
+	}
+}
+
 // rests reports whether the last reconcile of a parent with a version of the hooks, in an epoch, need not have been done, and none has
-// begun since. Then a resync need not be done either: each change since then is an event that queues the parent.
+// begun since. Then a resync need not be done either: each change since then is an event that queues the parent or wakes it.
 func (s *states) rests(parent object.Ref, version *call.Version, epoch uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

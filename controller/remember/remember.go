@@ -57,6 +57,9 @@
 // The Snapshot also has all objects that the parent owns, although their events add a reason. It costs little, and heals what a lost event, such
 // as one whose handler failed, would leave; and an owner reference with the UID of the parent and another name has no event for it.
 //
+// Package reconcile does not even compare in most resyncs of a parent whose last reconcile need not have been done, and of which no event has
+// come since: neither one that adds a reason nor one of the parent or of a ControllerRevision that adds none.
+//
 // # Controls
 //
 // One in 256 such reconciles, on average, is done nevertheless. If it wants a write, or the answer of the script differs from the remembered one, the
