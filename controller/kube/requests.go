@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,13 +70,18 @@ func (o objects) delete(ctx context.Context, name string, with metav1.DeleteOpti
 	return request.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
-// get reads an object. It is not packed, because most often it is read in order to be changed.
+// get reads an object. It is not packed, because most often it is read in order to be changed. Unlike a write, it is sent again by
+// client-go after the connection was closed.
 func (o objects) get(ctx context.Context, name string) (*object.Object, error) {
 	request, err := o.named(o.client.Get(), name)
 	if err != nil {
 		return nil, err
 	}
-	found, err := send(ctx, request, packed.Parse)
+	text, err := request.Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	found, err := parsed(text, packed.Parse)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,18 @@ func (o objects) named(request *rest.Request, name string) (*rest.Request, error
 	if name == "" {
 		return nil, errors.New("the object has no name")
 	}
+	if err := segment("name", name); err != nil {
+		return nil, err
+	}
 	return request.AbsPath(append(slices.Clip(o.path), name)...), nil
+}
+
+// segment returns an error if a text cannot be one segment of a path: with .. or / in it the request would be for something else.
+func segment(what, text string) error {
+	if problems := content.IsPathSegmentName(text); len(problems) > 0 {
+		return fmt.Errorf("the %s %q is not valid: %s", what, text, problems[0])
+	}
+	return nil
 }
 
 // usualBody is the size, in bytes, that few bodies exceed.
@@ -108,12 +125,7 @@ func (o objects) write(ctx context.Context, request *rest.Request, written *obje
 	if with.force {
 		request.Param("force", "true")
 	}
-	return send(ctx, request.SetHeader("Content-Type", contentType).Body(body), parseWithoutManagedFields)
-}
-
-// send sends a request and parses the object in its answer.
-func send(ctx context.Context, request *rest.Request, parse func([]byte) (packed.Map, error)) (*object.Object, error) {
-	answer, err := request.Stream(ctx)
+	answer, err := request.SetHeader("Content-Type", contentType).Body(body).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +135,20 @@ func send(ctx context.Context, request *rest.Request, parse func([]byte) (packed
 	if _, err := text.ReadFrom(answer); err != nil {
 		return nil, fmt.Errorf("read the answer of the API server: %w", err)
 	}
-	content, err := parse(text.Bytes())
+	return parsed(text.Bytes(), parseWithoutManagedFields)
+}
+
+// parsed returns the object in an answer.
+func parsed(text []byte, parse func([]byte) (packed.Map, error)) (*object.Object, error) {
+	found, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("the answer of the API server is not an object: %w", err)
 	}
-	return object.OfPacked(content), nil
+	o := object.OfPacked(found)
+	if kind := o.GetKind(); kind == "" || kind == "Status" { // of something between the server and the API server
+		return nil, fmt.Errorf("the answer of the API server is not an object: its kind is %q", kind)
+	}
+	return o, nil
 }
 
 // texts has the memory for the texts of answers. What is parsed of them is a copy.

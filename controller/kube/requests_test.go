@@ -86,6 +86,8 @@ func TestBrokenAnswers(t *testing.T) {
 	}{
 		{http.StatusOK, `{"apiVersion":`, "the answer of the API server is not an object"},
 		{http.StatusOK, "", "the answer of the API server is not an object"},
+		{http.StatusOK, `{"message":"log in"}`, `the answer of the API server is not an object: its kind is ""`},
+		{http.StatusOK, `{"kind":"Status","apiVersion":"v1","status":"Failure"}`, `the answer of the API server is not an object: its kind is "Status"`},
 		{http.StatusConflict, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"it has changed"}`, "it has changed"},
 		{http.StatusBadGateway, "<html>", "an error on the server"},
 	} {
@@ -94,5 +96,38 @@ func TestBrokenAnswers(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d %q: %v, want %q", c.code, c.body, err, c.want)
 		}
+	}
+}
+
+// A name cannot make a request one for something else.
+func TestNamesAreSegmentsOfPaths(t *testing.T) {
+	for _, name := range []string{"..", "../secrets/s", "c/status", "%2e%2e"} {
+		o, last := answering(t, http.StatusOK, storedConfigMap)
+		_, err := o.apply(t.Context(), object.New(map[string]any{"metadata": map[string]any{"name": name}}), options{})
+		if want := fmt.Sprintf("the name %q is not valid: ", name); err == nil || !strings.HasPrefix(err.Error(), want) || *last != "" {
+			t.Errorf("got %v after the request %q, want %s", err, *last, want)
+		}
+	}
+}
+
+// A read is sent again when the connection was closed before it was answered.
+func TestReadAfterClosedConnection(t *testing.T) {
+	closed := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !closed {
+			closed = true
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, storedConfigMap)
+	}))
+	t.Cleanup(server.Close)
+	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := objects{client, []string{"api", "v1", "namespaces", "default", "configmaps"}}.get(t.Context(), "c")
+	if err != nil || found.GetName() != "c" {
+		t.Errorf("got %v, %v", found, err)
 	}
 }

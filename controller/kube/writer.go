@@ -118,5 +118,8 @@ func (w *Writer) objects(o *object.Object) (objects, error) {
 	if r.Namespaced {
 		namespace = o.GetNamespace()
 	}
+	if err := segment("namespace", namespace); err != nil {
+		return objects{}, err
+	}
 	return objects{w.Client, wire.Path(r.GroupVersionResource, namespace)}, nil
 }
