@@ -137,6 +137,18 @@ func TestObjectsThatAreMadeAgain(t *testing.T) {
 	}
 }
 
+// If it is not known what the script has got, it may have got related objects that are gone.
+func TestRelatedObjectsThatAreNotKnown(t *testing.T) {
+	now := snapshot(1, objecttest.Packed(t, objecttest.Widget(nil)))
+	m := remembering(now, &hook.Response{}, nil)
+	if got := m.Holds(now, nil); got != NothingChanged {
+		t.Errorf("without a change of related objects: %s", got)
+	}
+	if got := m.Holds(now, func() ([]*object.Object, bool) { return nil, true }); got != Computed {
+		t.Errorf("after a change of related objects: %s", got)
+	}
+}
+
 // An object can be there in two API versions, of which the script has read one.
 func TestObjectInTwoVersions(t *testing.T) {
 	parent := objecttest.Packed(t, objecttest.Widget(nil))
