@@ -1,7 +1,6 @@
 package runtimes_test
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,6 +87,65 @@ func TestWhatAScriptReads(t *testing.T) {
 	}
 }
 
+// In Jsonnet the values of a map that are no maps and lists count as read together, except for some that often change.
+func TestWhatAJsonnetScriptReads(t *testing.T) {
+	const (
+		phase    = `"phase":"Running" "phase":"Failed"`
+		restarts = `"restarts":3 "restarts":4`
+		version  = `"resourceVersion":"1" "resourceVersion":"22"`
+		name     = `"name":"a" "name":"other"`
+		label    = `"app":"x" "app":"z"`
+		image    = `"image":"i" "image":"other"`
+		image2   = `"image":"k" "image":"other"`
+		status   = `"status":"True" "status":"False"`
+		priority = `"priority":5 "priority":6`
+		isMap    = `"priority":5 "priority":{}`
+		removed  = `"priority":5 "removed":5`
+		added    = `"nodeName" "hostname":"h","nodeName"`
+		argument = `["1","2"] ["1","3"]`
+		fewer    = `["1","2"] ["1"]`
+		kind     = `"kind":"Pod" "kind":"Other"`
+		noStatus = `"status":{ "other":{`
+	)
+	all := []string{phase, restarts, version, name, label, image, image2, status, priority, isMap, removed, added, argument, fewer, kind, noStatus}
+	for _, c := range []struct {
+		expression string
+		reads      []string
+	}{
+		{`1`, nil},
+		{`std.length(pods)`, nil},
+		{`std.objectFields(pods)`, nil},
+		{`pod.kind`, []string{kind, noStatus}},
+		{`std.objectHas(pod, 'status')`, []string{kind, noStatus}},
+		{`pod.metadata.name`, []string{kind, noStatus, name}},
+		{`pod.metadata.resourceVersion`, []string{kind, noStatus, name, version}},
+		{`std.get(pod.metadata, 'resourceVersion')`, []string{kind, noStatus, name, version}},
+		{`pod.metadata.labels.app`, []string{kind, noStatus, name, label}},
+		{`pod.status.phase`, []string{kind, noStatus, phase, restarts}},
+		{`pod.spec.priority`, []string{kind, noStatus, priority, isMap, removed, added}},
+		{`std.length(pod.spec.containers)`, []string{kind, noStatus, priority, isMap, removed, added}},
+		{`[c.image for c in pod.spec.containers]`, []string{kind, noStatus, priority, isMap, removed, added, image, image2}},
+		{`pod.spec.containers[1].image`, []string{kind, noStatus, priority, isMap, removed, added, image2}},
+		{`pod.spec.containers[0].args[0]`, []string{kind, noStatus, priority, isMap, removed, added, image, argument, fewer}},
+		{`[c.status for c in pod.status.conditions if c.type == 'Ready']`, []string{kind, noStatus, phase, restarts, status}},
+		{`pod.metadata`, []string{kind, noStatus, name, version, label}},
+		{`pod.metadata { x: 1 }`, []string{kind, noStatus, name, version, label}},
+		{`std.manifestJson(pod.metadata)`, []string{kind, noStatus, name, version, label}},
+		{`pod.metadata == { name: 1 }`, []string{kind, noStatus, name}},
+		{`std.mapWithKey(function(k, v) v, pod.metadata)`, []string{kind, noStatus, name, version, label}},
+		{`std.objectValues(pod.metadata)`, []string{kind, noStatus, name, version, label}},
+		{`std.toString(pod)`, all},
+		{`pods`, all},
+	} {
+		source := "{ sync(pods):: local pod = pods.a; { x: " + c.expression + " } }"
+		for range 2 { // with another tree, and with the same
+			if called := afterWhich(t, engine.Jsonnet, source, all); !sameTexts(called, c.reads) {
+				t.Errorf("%s: called after\n%s\nwant\n%s", source, strings.Join(called, "\n"), strings.Join(c.reads, "\n"))
+			}
+		}
+	}
+}
+
 func sameTexts(a, b []string) bool {
 	set := func(texts []string) map[string]bool {
 		m := map[string]bool{}
@@ -146,7 +204,12 @@ func callRecorded(t *testing.T, language, source, pod string) (map[string]any, r
 	of := parsePod(t, pod)
 	recording := (&packed.Recorder{}).Record(of)
 	arg := map[string]any{"pods": map[string]any{"a": recording.Map()}}
-	env := engine.Env{Identify: func(engine.Map) (id, version string) { return "a", fmt.Sprint(len(pod)) }}
+	env := engine.Env{Identify: func(m engine.Map) (id, version string) {
+		if _, group := m.(engine.GoMap); group {
+			return "", ""
+		}
+		return "a", pod
+	}}
 	answer, err := program.Call(t.Context(), "sync", arg, env)
 	if err != nil {
 		t.Fatal(source, engine.DetailOf(err))

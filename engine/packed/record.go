@@ -81,10 +81,11 @@ type mark uint32
 
 // What is read of a value.
 const (
-	readValue mark = iota // its type and, if it is neither a map nor an array, the value
-	readShape             // the keys of a map, or the length of an array
-	readWhole             // all of it
-	readKinds = 4
+	readValue   mark = iota // its type and, if it is neither a map nor an array, the value
+	readShape               // the keys of a map, or the length of an array
+	readWhole               // all of it
+	readEntries             // readShape, and the values in it that are neither maps nor arrays, except for those that are Apart
+	readKinds   = 4
 )
 
 // An absence is a read of a key that a map does not have.
@@ -274,6 +275,43 @@ func (m RecordedMap) All() iter.Seq2[string, any] {
 	}
 }
 
+// An Offset is where a Map or an Array is in an object.
+type Offset uint32
+
+// OffsetOf returns where a Map or an Array is in another one, of which it is a part.
+func OffsetOf(v, in any) Offset { return Offset(distance(address(in), address(v))) }
+
+func address(v any) *byte {
+	if m, ok := v.(Map); ok {
+		return m.at
+	}
+	return v.(Array).at
+}
+
+// Size returns the size of m in bytes.
+func (m Map) Size() int { return len(block(m.at)) }
+
+// Apart reports whether the value of a key changes often and is seldom read, so that [RecordedMap.EntriesRead] does not count it as read.
+func Apart(key string) bool {
+	return key == "resourceVersion" || key == "generation" || key == "observedGeneration"
+}
+
+// EntriesRead records that of a map or an array in the object m all is read, except for what is in the maps and arrays in it, and for
+// values that are Apart. A caller that makes something of a whole map uses it, and records values that are Apart when they are read.
+func (m RecordedMap) EntriesRead(at Offset) {
+	m.node.in.enter(m.node)
+	m.node.in.mark(after(m.node.at, int(at)), readEntries)
+}
+
+// ValueRead records that a value of the map at an offset in the object m is read.
+func (m RecordedMap) ValueRead(at Offset, key string) {
+	m.node.in.enter(m.node)
+	in := Map{after(m.node.at, int(at))}
+	if p := in.find(key); p != nil {
+		m.node.in.mark(p, readValue)
+	}
+}
+
 // Native returns a copy that can be changed.
 func (m RecordedMap) Native() any { return m.Whole().Native() }
 
@@ -376,12 +414,52 @@ func sameRead(p, q *byte, what mark) bool {
 		return false
 	case what == readWhole || *p != tagMap && *p != tagArray:
 		return string(block(p)) == string(block(q))
+	case what == readEntries && *p == tagMap:
+		return sameEntries(Map{p}, Map{q})
+	case what == readEntries:
+		return sameItems(Array{p}, Array{q})
 	case what == readShape && *p == tagMap:
 		return slices.Equal(Map{p}.Keys(), Map{q}.Keys())
 	case what == readShape:
 		return length(p) == length(q)
 	}
 	return true
+}
+
+// sameEntries compares what readEntries means of two maps.
+func sameEntries(m, other Map) bool {
+	mine, theirs := m.entries(), other.entries()
+	for range min(mine.left, theirs.left) {
+		key, v := mine.next(nil)
+		otherKey, w := theirs.next(nil)
+		if key != otherKey || !sameEntry(v, w, Apart(key)) {
+			return false
+		}
+	}
+	return mine.left == theirs.left
+}
+
+// sameItems compares what readEntries means of two arrays.
+func sameItems(a, other Array) bool {
+	mine, theirs := a.Reader(), other.Reader()
+	for range min(mine.left, theirs.left) {
+		v, w := mine.next, theirs.next
+		mine.next, theirs.next = skip(v), skip(w)
+		if !sameEntry(v, w, false) {
+			return false
+		}
+	}
+	return mine.left == theirs.left
+}
+
+func sameEntry(v, w *byte, apart bool) bool {
+	switch {
+	case *v >= tagArray || *w >= tagArray:
+		return *v == *w
+	case apart:
+		return true
+	}
+	return string(block(v)) == string(block(w))
 }
 
 // hasMarksIn reports whether the next mark is of a value within that at p.
@@ -456,11 +534,11 @@ func (m Map) entries() entries {
 	return entries{e.first, e.n}
 }
 
-// next returns the next key that is not ignored, and the address of its value; nil if there is none.
+// next returns the next key that is not ignored, and the address of its value; nil if there is none. A nil ignore ignores nothing.
 func (e *entries) next(ignore func(key string) bool) (key string, v *byte) {
 	for ; e.left > 0; e.left-- {
 		key, v = text(e.at)
-		if e.at = skip(v); !ignore(key) {
+		if e.at = skip(v); ignore == nil || !ignore(key) {
 			e.left--
 			return key, v
 		}

@@ -160,6 +160,98 @@ func TestReadsThatHoldSeeTheSame(t *testing.T) {
 	}
 }
 
+// entriesIn returns what EntriesRead means of a map or an array, and all maps and arrays in it.
+func entriesIn(v any) (text string, inner []any) {
+	entry := func(key string, v any) {
+		switch v.(type) {
+		case Map, Array:
+			text += fmt.Sprintf("%q is a %T\n", key, v)
+			inner = append(inner, v)
+			return
+		}
+		if Apart(key) {
+			v = "?"
+		}
+		text += fmt.Sprintf("%q is %#v\n", key, v)
+	}
+	switch v := v.(type) {
+	case Map:
+		for key, v := range v.All() {
+			entry(key, v)
+		}
+	case Array:
+		for i := range v.Len() {
+			entry("", v.Index(i))
+		}
+	}
+	return text, inner
+}
+
+// If the entries of some maps and arrays are the same in another version, a script that has read them sees the same.
+func TestEntriesThatHold(t *testing.T) {
+	held, changed := 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		content := randomMap(r, 4)
+		content["resourceVersion"], content["generation"] = int64(1), int64(1)
+		// see reads the entries of some parts, those of a part before those in it, and records them if it has a RecordedMap.
+		see := func(object Map, by *RecordedMap) string {
+			random := rand.New(rand.NewPCG(seed, 2))
+			seen := ""
+			for queue := []any{object}; len(queue) > 0 && random.IntN(12) > 0; {
+				text, inner := entriesIn(queue[0])
+				if by != nil {
+					by.EntriesRead(OffsetOf(queue[0], object))
+				}
+				seen += text
+				queue = append(queue[1:], inner...)
+			}
+			if random.IntN(3) == 0 {
+				v, _ := object.Get("generation")
+				if seen += fmt.Sprint(v); by != nil {
+					by.ValueRead(0, "generation")
+				}
+			}
+			return seen
+		}
+		object, err := Pack(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recording := (&Recorder{}).Record(object)
+		view := recording.Map()
+		want := see(object, &view)
+		reads := recording.Reads()
+		for range 20 {
+			switch r.IntN(8) {
+			case 0:
+				content["generation"] = int64(r.IntN(3))
+			case 1:
+				content["resourceVersion"] = randomValue(r, 0)
+			default:
+				change(r, content)
+			}
+			now, err := Pack(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moved, hold := reads.Hold(object, now)
+			if hold && see(now, nil) != want {
+				t.Fatalf("seed %d: the reads %v hold, but a script sees\n%s\nthan\n%s", seed, reads, see(now, nil), want)
+			}
+			if !hold {
+				changed++
+				break
+			}
+			held++
+			object, reads = now, moved
+		}
+	}
+	if held < 1000 || changed < 1000 {
+		t.Errorf("the reads hold %d times, and %d times not", held, changed)
+	}
+}
+
 const pod = `{"metadata":{"name":"a","labels":{"app":"x","tier":"y"},"resourceVersion":"1"},
 	"spec":{"containers":[{"name":"c","image":"i","args":["1","2"]},{"name":"d"}],"nodeName":"n"},
 	"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}],"n":1}}`

@@ -58,7 +58,7 @@ func (c *cache) tree(id identity, version string, object engine.Map) *part {
 	if !s.object(object) {
 		return nil
 	}
-	k = cachedTree{version: version, tree: newPart(object, nil, nil), nodes: s.nodes}
+	k = cachedTree{version: version, tree: newRoot(object, nil, nil), nodes: s.nodes}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trees.Remove(id)

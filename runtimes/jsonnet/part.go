@@ -14,6 +14,9 @@ import (
 // read costs nothing. To the interpreter it is an operator that has only this package: the guard notes the node when its evaluation
 // begins, and the operator returns the value, which has the layout of the interpreter's own.
 //
+// What is read of objects is recorded by parts: the interpreter reads the scalars of a map without this package, so that all of them
+// count as read when the part is evaluated, except for some that change often.
+//
 // The values of maps that are read are the same in all calls that share a part. Only what changes in a call is made for each:
 // an object's cache of fields, and the elements of an array.
 type part struct {
@@ -24,6 +27,18 @@ type part struct {
 	once      sync.Once // makes the fields below
 	object    *simpleLayers
 	items     []entry
+
+	// root is the part of the packed object in which value is, for which reads are recorded; nil if there is none.
+	root   *part
+	offset packed.Offset // of value in the object, or of the map that has the scalar
+	size   uint32        // of the object, in its root
+	scalar *apart        // nil: p is a map or a list
+}
+
+// An apart is the value of a key that is read apart from the others in the map; see packed.Apart.
+type apart struct {
+	value
+	key string
 }
 
 // opPart is the operator of a part. The parser has no such operator.
@@ -43,8 +58,50 @@ func newPart(v any, at *place, r *request) *part {
 	return &part{Unary: ast.Unary{Op: opPart, Expr: nullNode}, value: v, at: at, request: r}
 }
 
-// entry returns the entry for a JSON-shaped value; r is nil in a shared tree. Only some values need a place.
-func (r *request) entry(v any, at func() *place) entry {
+// newRoot is newPart for an object. Its reads can be recorded if it is packed.
+func newRoot(m engine.Map, at *place, r *request) *part {
+	p := newPart(m, at, r)
+	if object, ok := m.(packed.Map); ok {
+		p.root, p.size = p, uint32(object.Size())
+	}
+	return p
+}
+
+// within notes that p is a part of in, whose value is still there.
+func (p *part) within(in *part) *part {
+	if in == nil || in.root == nil {
+		return p
+	}
+	p.root, p.offset = in.root, in.offset+packed.OffsetOf(p.value, in.value)
+	return p
+}
+
+// apart returns the entry of a scalar in a map that is read apart from it, or e if no reads are recorded.
+func (e entry) apart(in *part, key string) entry {
+	if in.root == nil || e.content == nil {
+		return e
+	}
+	p := &part{Unary: ast.Unary{Op: opPart, Expr: nullNode}, root: in.root, offset: in.offset, scalar: &apart{e.content, key}}
+	return entry{body: &p.Unary}
+}
+
+// record records that the script has made something of p.
+func (r *request) record(p *part) {
+	for _, object := range r.recorded[p.root] {
+		if p.scalar != nil {
+			object.ValueRead(p.offset, p.scalar.key)
+		} else {
+			object.EntriesRead(p.offset)
+		}
+	}
+}
+
+// entry returns the entry for a JSON-shaped value in a part, or outside of any; r is nil in a shared tree. Only some values need a place.
+func (r *request) entry(v any, in *part, at func() *place) entry {
+	recorded, isRecorded := v.(packed.RecordedMap)
+	if isRecorded = isRecorded && r != nil; isRecorded {
+		v = recorded.Unrecorded()
+	}
 	v = packed.Whole(v) // other calls may read more of a shared tree
 	switch v := v.(type) {
 	case nil:
@@ -75,13 +132,33 @@ func (r *request) entry(v any, at func() *place) entry {
 		where = at()
 	}
 	if list, ok := engine.ArrayOf(v); ok {
-		return entry{body: &newPart(list, where, r).Unary}
+		return entry{body: &newPart(list, where, r).within(in).Unary}
 	}
 	m, _ := engine.MapOf(v)
-	if tree := r.sharedTree(m, where); tree != nil {
-		return entry{body: &tree.Unary}
+	tree := r.sharedTree(m, where)
+	switch {
+	case tree != nil:
+	case isRecorded:
+		tree = newRoot(m, where, r)
+	default:
+		tree = newPart(m, where, r).within(in)
 	}
-	return entry{body: &newPart(m, where, r).Unary}
+	if isRecorded {
+		r.follow(tree, recorded)
+	}
+	return entry{body: &tree.Unary}
+}
+
+// follow notes that reads of a tree are reads of an object. A tree that another call has made may be of an equal object.
+func (r *request) follow(tree *part, object packed.RecordedMap) {
+	if tree.root != tree || tree.size != uint32(object.Unrecorded().Size()) {
+		object.Whole()
+		return
+	}
+	if r.recorded == nil {
+		r.recorded = map[*part][]packed.RecordedMap{}
+	}
+	r.recorded[tree] = append(r.recorded[tree], object)
 }
 
 // maxLevel is the depth in the request down to which objects are looked up in the cache.
@@ -111,6 +188,12 @@ func (r *request) sharedTree(v engine.Map, at *place) *part {
 
 // make returns the interpreter's value of p, for the call of g.
 func (p *part) make(g *guard) value {
+	if p.root != nil {
+		g.request.record(p)
+	}
+	if p.scalar != nil {
+		return p.scalar.value
+	}
 	p.once.Do(p.fill)
 	if p.object != nil {
 		g.charge(int64(len(p.object.fields)) / 8)
@@ -134,7 +217,7 @@ func (p *part) fill() {
 	case engine.Array:
 		p.items = make([]entry, v.Len())
 		for i := range p.items {
-			p.items[i] = p.request.entry(v.Index(i), func() *place { return &place{in: p.at, index: i} })
+			p.items[i] = p.request.entry(v.Index(i), p, func() *place { return &place{in: p.at, index: i} })
 		}
 	case engine.Map:
 		p.fillObject(v)
@@ -149,7 +232,10 @@ func (p *part) fillObject(m engine.Map) {
 	p.object = &simpleLayers{upValues: bindings{}, fields: make(map[string]field, m.Len())}
 	bodies := make([]entry, m.Len())
 	add := func(key string, v any) {
-		e := p.request.entry(v, func() *place { return &place{in: p.at, key: key} })
+		e := p.request.entry(v, p, func() *place { return &place{in: p.at, key: key} })
+		if packed.Apart(key) {
+			e = e.apart(p, key)
+		}
 		bodies[0] = e
 		p.object.fields[key] = newField(&bodies[0])
 		bodies = bodies[1:]

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/engine/packed"
 	"metascript/runtimes/internal/host"
 )
 
@@ -15,6 +16,8 @@ import (
 type request struct {
 	tenant   string                                // the tenant of the call
 	identify func(engine.Map) (id, version string) // may be nil
+
+	recorded map[*part][]packed.RecordedMap // the objects whose reads are recorded, by the roots of their trees
 
 	part   *part                      // the part whose evaluation began last
 	keys   map[string]bool            // of the maps that were read so far, without those in shared trees; for hints
@@ -60,7 +63,7 @@ var (
 
 // node returns the node for a JSON-shaped value.
 func (r *request) node(v any, at *place) ast.Node {
-	e := r.entry(v, func() *place { return at })
+	e := r.entry(v, nil, func() *place { return at })
 	if e.body != nil {
 		return e.body
 	}

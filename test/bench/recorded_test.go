@@ -14,7 +14,7 @@ import (
 // BenchmarkRecorded calls a function with recorded objects, and in turn with the same request as it is. The metric is the ratio of the
 // medians: what it costs to record what a script reads.
 func BenchmarkRecorded(b *testing.B) {
-	for _, language := range []string{engine.Starlark, engine.JavaScript} {
+	for _, language := range []string{engine.Starlark, engine.JavaScript, engine.Jsonnet} {
 		for _, function := range []string{"noop", "status", "full"} {
 			for _, isolation := range isolations {
 				b.Run(fmt.Sprintf("function=%s/by=%s/isolation=%s", function, language, isolation), func(b *testing.B) {
