@@ -9,12 +9,3 @@ type (
 	GoMap   = tree.GoMap
 	GoSlice = tree.GoSlice
 )
-
-// MapOf returns v as a Map if it is a Map or a map[string]any.
-func MapOf(v any) (Map, bool) { return tree.MapOf(v) }
-
-// ArrayOf returns v as an Array if it is an Array or a []any.
-func ArrayOf(v any) (Array, bool) { return tree.ArrayOf(v) }
-
-// Native returns v with maps and slices in place of the Maps and Arrays in it; see tree.Native.
-func Native(v any) any { return tree.Native(v) }

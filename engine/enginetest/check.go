@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 // A report is the result of testing a script.
@@ -62,8 +63,8 @@ func (s *script) run(ctx context.Context, runtime engine.Runtime, decode decoder
 		return r // further calls would have the same problems
 	}
 	s.repeat(ctx, &r, program, arg, first)
-	if before, _ := decodeObject(s.request); !reflect.DeepEqual(engine.Native(arg), any(before)) {
-		r.addf("the argument was changed:\n%s", cmp.Diff(any(before), engine.Native(arg)))
+	if before, _ := decodeObject(s.request); !reflect.DeepEqual(tree.Native(arg), any(before)) {
+		r.addf("the argument was changed:\n%s", cmp.Diff(any(before), tree.Native(arg)))
 	}
 	return r
 }

@@ -11,6 +11,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // A value is encoded as a tag and its content. Numbers are varints, texts begin with their length.
@@ -470,7 +471,7 @@ func (d *decoder) object() any {
 		inner.s = strings.Clone(s)
 	}
 	v := inner.value()
-	if _, ok := engine.MapOf(v); inner.err != nil || !ok || inner.s != "" {
+	if _, ok := tree.MapOf(v); inner.err != nil || !ok || inner.s != "" {
 		d.fail()
 		return nil
 	}

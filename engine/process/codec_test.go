@@ -13,6 +13,7 @@ import (
 	"metascript/engine"
 	"metascript/engine/enginetest"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // pack returns v with some of its maps packed.
@@ -49,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	for range 2000 {
 		object := map[string]any{"uid": string(rune('a' + r.IntN(4))), "version": string(rune('0' + r.IntN(3))), "x": enginetest.Random(r, 4)}
 		if o := there.use(identify(engine.GoMap(object))); o != nil {
-			object["x"] = engine.Native(here.objects[o.number]).(map[string]any)["x"] // equal, as the contract says
+			object["x"] = tree.Native(here.objects[o.number]).(map[string]any)["x"] // equal, as the contract says
 		}
 		want := map[string]any{"a": enginetest.Random(r, 6), "b": object}
 		arg := map[string]any{"a": pack(r, want["a"]), "b": any(object)}
@@ -63,10 +64,10 @@ func TestRoundTrip(t *testing.T) {
 		d := newDecoder(string(e.buf))
 		d.kept = here
 		got := d.value()
-		if err := d.end(); err != nil || !reflect.DeepEqual(engine.Native(got), any(want)) {
+		if err := d.end(); err != nil || !reflect.DeepEqual(tree.Native(got), any(want)) {
 			t.Fatalf("%v: got %v, want %v", err, got, want)
 		}
-		sent, _ := engine.MapOf(got.(map[string]any)["b"])
+		sent, _ := tree.MapOf(got.(map[string]any)["b"])
 		if id, version := here.identify(sent); id != object["uid"] || version != object["version"] {
 			t.Fatalf("the identity is %s %s, want that of %v", id, version, object)
 		}
@@ -231,7 +232,7 @@ func exchange(t *testing.T, there *sentObjects, here *keptObjects, arg map[strin
 	d := newDecoder(string(e.buf))
 	d.kept = here
 	got = d.value()
-	if err := d.end(); err != nil || !reflect.DeepEqual(engine.Native(got), engine.Native(arg)) {
+	if err := d.end(); err != nil || !reflect.DeepEqual(tree.Native(got), tree.Native(arg)) {
 		t.Fatalf("%v: got %v, want %v", err, got, arg)
 	}
 	here.forget(there.shrink())
@@ -245,7 +246,7 @@ func TestGroups(t *testing.T) {
 	objects := map[string]packed.Map{}
 	var before any
 	for i := range 300 {
-		want := engine.Native(before)
+		want := tree.Native(before)
 		for range r.IntN(4) {
 			id := fmt.Sprint("o", r.IntN(60))
 			if objects[id] = versioned(id, fmt.Sprint(i)); r.IntN(3) == 0 {
@@ -256,7 +257,7 @@ func TestGroups(t *testing.T) {
 		if len(objects) >= minGroup && length > 1200 {
 			t.Errorf("request %d of %d objects has %d bytes", i, len(objects), length)
 		}
-		if !reflect.DeepEqual(engine.Native(before), want) {
+		if !reflect.DeepEqual(tree.Native(before), want) {
 			t.Fatal("a request has changed after it was read")
 		}
 		before = got

@@ -12,6 +12,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 var (
@@ -354,7 +355,7 @@ func (a *converter) shared(x any) (any, *engine.Error) {
 	if err := a.countShared(x); err != nil {
 		return nil, err
 	}
-	return engine.Native(x), nil
+	return tree.Native(x), nil
 }
 
 // countShared counts a Go value of the request.
@@ -398,7 +399,7 @@ func (a *converter) countField(key string, x any) *engine.Error {
 
 // countElements counts a list.
 func (a *converter) countElements(x any) *engine.Error {
-	list, _ := engine.ArrayOf(x)
+	list, _ := tree.ArrayOf(x)
 	for i := range list.Len() {
 		if err := a.EnterIndex(i); err != nil {
 			return err

@@ -155,7 +155,7 @@ func testViewsReturned(t *testing.T, make func() map[string]any) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s\n(-JSON +returned):\n%s", body, diff)
 		}
-		if diff := cmp.Diff(object(t, viewed), engine.Native(request)); diff != "" {
+		if diff := cmp.Diff(object(t, viewed), tree.Native(request)); diff != "" {
 			t.Errorf("%s: the request was changed:\n%s", body, diff)
 		}
 	}

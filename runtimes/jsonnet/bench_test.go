@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"metascript/engine"
+	"metascript/engine/tree"
 	"metascript/runtimes/jsonnet"
 )
 
@@ -92,7 +93,7 @@ const (
 // identify returns the identity of an object, as the controller does.
 func identify(object engine.Map) (id, version string) {
 	v, _ := object.Get("metadata")
-	if meta, ok := engine.MapOf(v); ok {
+	if meta, ok := tree.MapOf(v); ok {
 		uid, _ := meta.Get("uid")
 		resourceVersion, _ := meta.Get("resourceVersion")
 		id, _ = uid.(string)

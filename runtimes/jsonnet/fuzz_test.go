@@ -15,6 +15,7 @@ import (
 	"metascript/engine"
 	"metascript/engine/cputime"
 	"metascript/engine/enginetest"
+	"metascript/engine/tree"
 	"metascript/runtimes/jsonnet"
 )
 
@@ -89,7 +90,7 @@ func FuzzView(f *testing.F) {
 		for _, version := range []string{"", text + "1", text + "1"} {
 			env := engine.Env{Identify: func(m engine.Map) (string, string) {
 				l, _ := m.Get("l")
-				if _, whole := engine.ArrayOf(l); !whole {
+				if _, whole := tree.ArrayOf(l); !whole {
 					return "", ""
 				}
 				return version, fmt.Sprint(key, n, x, b)

@@ -8,6 +8,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // A part is the node of a map or a list of the request. Its entries are made when it is first evaluated, so that what a script does not
@@ -131,10 +132,10 @@ func (r *request) entry(v any, in *part, at func() *place) entry {
 	if r != nil {
 		where = at()
 	}
-	if list, ok := engine.ArrayOf(v); ok {
+	if list, ok := tree.ArrayOf(v); ok {
 		return entry{body: &newPart(list, where, r).within(in).Unary}
 	}
-	m, _ := engine.MapOf(v)
+	m, _ := tree.MapOf(v)
 	tree := r.sharedTree(m, where)
 	switch {
 	case tree != nil:

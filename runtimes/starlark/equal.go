@@ -5,6 +5,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // The interpreter cannot compare a view with a Starlark dict or list, and compares at most ten levels, which is less than some
@@ -138,15 +139,15 @@ func equalData(x, y any, m meter) (bool, error) {
 	if x, ok := x.(string); ok { // most values
 		return x == y, nil
 	}
-	if x, ok := engine.MapOf(x); ok {
-		y, ok := engine.MapOf(y)
+	if x, ok := tree.MapOf(x); ok {
+		y, ok := tree.MapOf(y)
 		if !ok {
 			return false, nil
 		}
 		return equalMaps(x, y, m)
 	}
-	if x, ok := engine.ArrayOf(x); ok {
-		y, ok := engine.ArrayOf(y)
+	if x, ok := tree.ArrayOf(x); ok {
+		y, ok := tree.ArrayOf(y)
 		if !ok {
 			return false, nil
 		}

@@ -138,7 +138,7 @@ func TestVariantsInResults(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-		if !reflect.DeepEqual(engine.Native(arg), any(request())) {
+		if !reflect.DeepEqual(tree.Native(arg), any(request())) {
 			t.Errorf("%s: the argument was changed", name)
 		}
 		if n := fewest(t, p, arg); n != nodes {

@@ -7,6 +7,7 @@ import (
 	"metascript/engine"
 	"metascript/engine/enginetest"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 	"metascript/test/bench/pods"
 )
 
@@ -73,7 +74,7 @@ func identify(object engine.Map) (id, version string) {
 		return "", ""
 	}
 	value, _ := object.Get("metadata")
-	metadata, ok := engine.MapOf(value)
+	metadata, ok := tree.MapOf(value)
 	if !ok {
 		return "", ""
 	}
