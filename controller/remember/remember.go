@@ -13,9 +13,9 @@
 //   - the hooks are of the same version, and their answers depend on their requests only; see build.Hooks.Remembers
 //
 // What a script reads is recorded by package packed, also in a worker process, and less often where this was of no use; see
-// [Switch.Records]. A language that keeps what it made of an object for later calls has read the whole object. If the script has to be
-// called and answers the same, and no object has changed in what the server itself uses, nothing is planned: the plan of the last
-// reconcile had no writes. The same holds if the answer asks to be called again after some time.
+// [Switch.Records]. A language that makes something of a whole map at once, such as Jsonnet, has read all values in it that are not maps
+// or lists. If the script has to be called and answers the same, and no object has changed in what the server itself uses, nothing is
+// planned: the plan of the last reconcile had no writes. The same holds if the answer asks to be called again after some time.
 //
 // A webhook is called in each reconcile. If it says that its answer is the one that is cached, by an ETag, and that is the answer of
 // the last reconcile, this is the same answer too, and is not even decoded. Which answer was cached is compared by etags.ID, so that it does not
