@@ -94,9 +94,9 @@
 //   - if kinds of children roll, the roller calls the hook for each revision of the parent, and stores the next step in
 //     ControllerRevisions before any child is written
 //   - for a DecoratorController, the status writer writes the labels and annotations of the parent, if they differ
-//   - package children plans the writes to children with package plan, and does them one by one; after an error it continues with the
-//     others
-//   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
+//   - package children plans the writes to children with package plan, and does those of one kind at the same time, also after an error
+//   - the status writer writes the status of the parent if it differs, or leaves it to the next reconcile, which sees the children.
+//     Then our finalizer is removed, if the hook has finalized
 //
 // After an error before the plan, nothing is deleted. At the end the Reconciler decides, in retry.go, whether and when the
 // parent is reconciled again.

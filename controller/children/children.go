@@ -76,7 +76,7 @@ func (w *Writer) Policy(parent *object.Object) plan.Policy {
 
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
-// has ended, and deletions begin after all other writes, because a kind may need another one, such as its Namespace.
+// has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

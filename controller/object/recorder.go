@@ -63,3 +63,16 @@ func (r *Recorder) value(o *Object, of *[]Recorded) any {
 	}
 	return reads.Map()
 }
+
+// ReadsTheSame reports whether it is known that the script reads the same of its parent if that is now. The script must have ended.
+func (r *Recorder) ReadsTheSame(now *Object) bool {
+	if r == nil || len(r.Parents) != 1 {
+		return false
+	}
+	content, err := packed.Pack(now.Map())
+	if err != nil {
+		return false
+	}
+	_, same := r.Parents[0].Reads().Hold(r.Parents[0].packed, content)
+	return same
+}

@@ -19,7 +19,7 @@ type Memory struct {
 	wanted     map[string]any
 	contention *throttle.Contention
 
-	left bool // the last status that was to be written was left to the next reconcile; see Writer.WriteStatus
+	left *object.Object // the parent with the status that was left to the next reconcile, nil if none was; see Writer.WriteStatus
 
 	mu       sync.Mutex // guards unstored, which any goroutine may use
 	unstored *unstored  // the last status that the API server did not store as it was written; nil if it stored all of it

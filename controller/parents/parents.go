@@ -44,13 +44,14 @@ type Events interface {
 // WriteStatus writes the status through the subresource, if it differs from the parent's. It returns the parent as it is stored
 // afterwards, and how long the status has to wait because of a field conflict; zero if it does not wait.
 //
-// soon says that the next reconcile follows as soon as the caches show the writes of this one. Most often the hook returns another
-// status then, so that this one is left to it; Left says so. The status of every second reconcile is written in any case.
-func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, response *hook.Response, soon bool, write plan.Writer) (*object.Object, time.Duration, error) {
-	before := w.Memory.left
-	w.Memory.left = false
+// If mayLeave is not nil, the next reconcile follows as soon as the caches show the writes of this one. Most often the hook returns
+// another status then, so that this one is left to it, if mayLeave permits it for the parent with the status; Left says so. The status of every
+// second reconcile is written in any case, also if the hook returns none.
+func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, response *hook.Response, mayLeave func(*object.Object) bool, write plan.Writer) (*object.Object, time.Duration, error) {
+	left := w.Memory.left
+	w.Memory.left = nil
 	if response.Status == nil {
-		response = w.withCurrentStatus(parent, response)
+		response = w.withKnownStatus(parent, left, response)
 	}
 	if response.Status == nil || !w.hasStatus(parent) {
 		return parent, 0, nil
@@ -66,8 +67,8 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 	if wait := w.delay(parent, changed, response); wait > 0 {
 		return parent, wait, nil
 	}
-	if soon && !before {
-		w.Memory.left, w.Left = true, true
+	if mayLeave != nil && left == nil && mayLeave(changed) {
+		w.Memory.left, w.Left = changed, true
 		return parent, 0, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
@@ -88,11 +89,25 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 	return stored, 0, nil
 }
 
-// withCurrentStatus returns a response without a status with the status of the parent, if a CompositeController has written it:
-// then it has an observedGeneration. That has to be updated, since tools wait until it equals the generation.
-func (w *Writer) withCurrentStatus(parent *object.Object, response *hook.Response) *hook.Response {
+// WriteLeft writes the status that was left to this reconcile, whose hook has failed. It does nothing if there is none, or if it is
+// that of another generation of the parent.
+func (w *Writer) WriteLeft(ctx context.Context, parent *object.Object, write plan.Writer) error {
+	if left := w.Memory.left; left == nil || left.GetGeneration() != parent.GetGeneration() {
+		return nil
+	}
+	_, _, err := w.WriteStatus(ctx, parent, &hook.Response{Shape: w.Binding.Shape}, nil, write)
+	return err
+}
+
+// withKnownStatus returns a response without a status with the status that was left to this reconcile, in the parent left; or else with the
+// status of the parent, if a CompositeController has written it: then it has an observedGeneration. That has to be updated, since tools
+// wait until it equals the generation.
+func (w *Writer) withKnownStatus(parent, left *object.Object, response *hook.Response) *hook.Response {
 	status := StatusOf(parent)
-	if w.Binding.Shape != hook.Composite || status["observedGeneration"] == nil {
+	switch {
+	case left != nil && left.GetUID() == parent.GetUID():
+		status = StatusOf(left)
+	case w.Binding.Shape != hook.Composite || status["observedGeneration"] == nil:
 		return response
 	}
 	changed := *response

@@ -52,7 +52,7 @@ func TestParentIsDecoratedBeforeItsAttachments(t *testing.T) {
 		want []string
 	}{
 		{"a label differs", decorates("new", hook.Changes{"a": &two}, status),
-			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old"}}, // the status is left to the next reconcile
+			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
 		{"a label is removed", decorates("new", hook.Changes{"a": nil}, nil),
 			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old"}},
 		{"nothing differs", decorates("new", hook.Changes{"b": nil}, nil),

@@ -76,11 +76,14 @@ func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 		t.Fatalf("after a timeout it wrote %v, and the status changed %d times", write.Recorded(), *changes)
 	}
 	r.worker.process(t.Context(), second, queue.Retry)
-	if got := queued(r); got["default/other"] != "child,script" || got["default/w"] != "script" || *changes != 1 {
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 1 {
 		t.Errorf("at the switch %v are queued, and the status changed %d times", got, *changes)
 	}
 	r.worker.process(t.Context(), first, queue.Retry)
-	want := []string{"create ConfigMap default/from-webhook", "create ConfigMap default/from-webhook"}
+	want := []string{
+		"create ConfigMap default/from-webhook", "update status Widget default/other",
+		"create ConfigMap default/from-webhook", "update status Widget default/w",
+	}
 	if diff := cmp.Diff(want, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
@@ -88,7 +91,7 @@ func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
 	r.states.of(first).pending = pendingWrites{}
 	r.worker.process(t.Context(), first, queue.Retry)
-	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "child,script" || *changes != 2 {
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 2 {
 		t.Errorf("at the switch back %v are queued, and the status changed %d times", got, *changes)
 	}
 	if err := r.current.Load().Breaker.Admit(first, throttle.InputFor(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {

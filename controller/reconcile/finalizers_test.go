@@ -15,8 +15,8 @@ func TestFinalizersStayWhileFinalizeHookIsUnloaded(t *testing.T) {
 		want   int // operations
 		fails  bool
 	}{
-		{"it is not added", nil, 1, false}, // the child
-		{"it is not removed", objecttest.WithFinalizers(testFinalizer), 1, false},
+		{"it is not added", nil, 2, false}, // the child and the status
+		{"it is not removed", objecttest.WithFinalizers(testFinalizer), 2, false},
 		{"a parent that is being deleted waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
 	} {
 		r, write := newTestReconciler(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))

@@ -66,6 +66,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	}
 	w.scheduleNext(ctx, key, again, err)
 	if c.status.Left {
+		c.version.Remember.Used()
 		w.r.queue.Postpone(key, queue.ChildChanged, firstCachePoll)
 	}
 	// Another version is called for the parent next, and a reconcile that only waits, for a cache for example, says nothing.
@@ -155,7 +156,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	}
 	response, observed, err := c.desiredState(ctx, parent, observed, write)
 	if err != nil {
-		return 0, err
+		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
 	}
 	if again, settled := c.note(response); settled {
 		return again, nil
@@ -206,12 +207,15 @@ func (c *reconciliation) isDone(parent *object.Object) bool {
 }
 
 // finish writes the status, also if writes to children failed. followed says that another reconcile follows, to which the status may be
-// left. It removes our finalizer if the hook has finalized the parent and nothing failed. It returns failed joined with its own errors,
+// left if the hook does not read it. It removes our finalizer if the hook has finalized the parent and nothing failed. It returns failed joined with its own errors,
 // and how long the status has to wait because something else writes it too; zero if it does not wait.
 func (c *reconciliation) finish(ctx context.Context, parent *object.Object, response *hook.Response, followed bool, write plan.Writer, failed error) (time.Duration, error) {
+	var mayLeave func(*object.Object) bool
 	// A parent that is being deleted may be gone before there is another reconcile.
-	soon := followed && failed == nil && !object.Deleting(parent) && !c.binding.DryRun
-	stored, wait, err := c.status.WriteStatus(ctx, parent, response, soon, write)
+	if followed && failed == nil && !object.Deleting(parent) && !c.binding.DryRun {
+		mayLeave = c.caller.Recorder.ReadsTheSame
+	}
+	stored, wait, err := c.status.WriteStatus(ctx, parent, response, mayLeave, write)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
 		stored = parent // a status that the API server does not accept must not block the deletion of the parent

@@ -127,9 +127,9 @@ func TestReconcile(t *testing.T) {
 		sync, finalize hook.Hook
 		want           []string
 	}{
-		{"creates and deletes children, and leaves the status to the next reconcile",
+		{"creates and deletes children, and writes the status",
 			nil, wants("new"), nil,
-			[]string{"create ConfigMap default/new", "delete ConfigMap default/old"}},
+			[]string{"create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
 		{"adds the finalizer first if there is a finalize hook",
 			nil, wants("old"), hookFunc(finalized),
 			[]string{"update Widget default/w", "update status Widget default/w"}},

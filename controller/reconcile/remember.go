@@ -103,12 +103,13 @@ func (c *reconciliation) note(response *hook.Response) (again time.Duration, set
 // beginMemory is called before a reconcile reads anything.
 func (w *worker) beginMemory(c *reconciliation, control bool) {
 	var now remember.Snapshot
-	if parent := w.r.binding.Parent(c.key); parent != nil && w.remembers(c.version) {
+	remembers := w.remembers(c.version)
+	if c.version.Revisions == nil && (remembers || c.version.Scripted) {
+		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged || !c.version.Remember.Records()}
+	}
+	if parent := w.r.binding.Parent(c.key); parent != nil && remembers {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())
-		if c.version.Revisions == nil {
-			c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged || !c.version.Remember.Records()}
-			c.caller.Settled = func(cached etags.ID) bool { return c.state.memory.Settled(cached, c.caller.Recorder) }
-		}
+		c.caller.Settled = func(cached etags.ID) bool { return c.state.memory.Settled(cached, c.caller.Recorder) }
 	}
 	c.state.memory.Begin(now, control, func() bool { return w.r.queue.Pending(c.key)&^queue.Resync != 0 })
 }

@@ -43,7 +43,7 @@ func TestHistoriesAreTheSameWithRemembering(t *testing.T) {
 			}
 			t.Logf("the hook was called %d times with remembering, and %d times without; %d responses had no effect", calls[true], calls[false], settled)
 			switch {
-			case language == webhook && (calls[true] != calls[false] || settled < calls[true]/5):
+			case language == webhook && (calls[true] < calls[false]*99/100 || settled < calls[true]/5):
 				t.Error("a webhook has to be called as often, and most often nothing follows")
 			case language != webhook && calls[true] >= calls[false]*9/10:
 				t.Error("a script has to be called less often")

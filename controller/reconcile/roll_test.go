@@ -106,15 +106,15 @@ func TestRolloutStoresRevisionsBeforeChildren(t *testing.T) {
 		want     []string // without the name of the revision that is created, which is long
 	}{
 		{"the first time", nil, nil,
-			[]string{"create ControllerRevision", "create ConfigMap default/a", "create ConfigMap default/b"}},
+			[]string{"create ControllerRevision", "create ConfigMap default/a", "create ConfigMap default/b", "update status Widget default/w"}},
 		{"the first step",
 			[]runtime.Object{configMapAt("a", "1", parent), configMapAt("b", "1", parent)},
 			[]runtime.Object{revisionAt("1", "a", "b")},
-			[]string{"create ControllerRevision", "update ControllerRevision default/1", "update ConfigMap default/a"}},
+			[]string{"create ControllerRevision", "update ControllerRevision default/1", "update ConfigMap default/a", "update status Widget default/w"}},
 		{"the last step",
 			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "1", parent)},
 			[]runtime.Object{revisionAt("1", "b"), revisionAt("2", "a")},
-			[]string{"update ControllerRevision default/2", "delete ControllerRevision default/1", "update ConfigMap default/b"}},
+			[]string{"update ControllerRevision default/2", "delete ControllerRevision default/1", "update ConfigMap default/b", "update status Widget default/w"}},
 		{"the end",
 			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "2", parent)},
 			[]runtime.Object{revisionAt("2", "a", "b")},

@@ -112,7 +112,7 @@ func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object
 		return nil
 	}
 	status := r.withUpdatedCondition(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})
-	_, _, err := r.status.WriteStatus(ctx, parent, &hook.Response{Shape: r.binding.Shape, Status: status}, false, write)
+	_, _, err := r.status.WriteStatus(ctx, parent, &hook.Response{Shape: r.binding.Shape, Status: status}, nil, write)
 	return err
 }
 

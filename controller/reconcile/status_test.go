@@ -3,12 +3,16 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/claim"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/kube/kubetest"
@@ -16,6 +20,8 @@ import (
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 	"metascript/controller/queue"
+	"metascript/engine"
+	"metascript/runtimes"
 )
 
 // After the error NotFound no status is written any more if the kind has no status subresource, and only then.
@@ -97,7 +103,8 @@ func TestLostFieldsAreAllNamed(t *testing.T) {
 	}
 }
 
-// After writes to children the status is left to the next reconcile, which sees the children. It is not left twice in a row.
+// After writes to children the status is left to the next reconcile, which sees the children, unless the script reads it. It is not left
+// twice in a row.
 func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 	refused := func(op plan.Op) error {
 		if op.Verb == plan.Create {
@@ -105,38 +112,33 @@ func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 		}
 		return nil
 	}
+	const created, status = "create ConfigMap default/c", "update status Widget default/w"
 	for name, c := range map[string]struct {
-		fail         func(plan.Op) error
-		first, again []string
+		script string
+		fail   func(plan.Op) error
+		want   [][]string // the writes of each reconcile; no child is stored
 	}{
-		"the first reconcile, and the next one, in which the hook wants another child": {nil,
-			[]string{"create ConfigMap default/1"},
-			[]string{"create ConfigMap default/2", "update status Widget default/w"}},
-		"a write fails": {refused,
-			[]string{"create ConfigMap default/1", "update status Widget default/w"},
-			[]string{"create ConfigMap default/2", "update status Widget default/w"}},
+		"the script reads nothing": {returnsOne, nil, [][]string{{created}, {created, status}, {created}}},
+		"it reads another field":   {readsField("spec"), nil, [][]string{{created}, {created, status}}},
+		"it reads the status":      {readsField("status"), nil, [][]string{{created, status}, {created, status}}},
+		"a write fails":            {returnsOne, refused, [][]string{{created, status}, {created, status}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls := 0
-			sync := hookFunc(func(*hook.Request) (*hook.Response, error) {
-				calls++
-				set := &object.Set{}
-				set.Put(objecttest.ConfigMap(fmt.Sprint(calls), nil))
-				return &hook.Response{Children: set, Status: map[string]any{"calls": int64(calls)}}, nil
-			})
-			r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+			r, write := newTestReconciler(t, scriptOf(t, c.script), nil, objecttest.Widget(nil))
+			r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
+			reset(r)
 			write.Fail = c.fail
 			fillCaches(t, r)
 			key := objecttest.WidgetRef("default", "w")
-			for _, want := range [][]string{c.first, c.again} {
+			for i, want := range c.want {
 				before := len(write.Recorded())
 				r.states.of(key).pending = pendingWrites{}
 				r.worker.process(t.Context(), key, queue.Resync)
 				if diff := cmp.Diff(want, write.Recorded()[before:]); diff != "" {
-					t.Errorf("reconcile %d (-want +got):\n%s", calls, diff)
+					t.Errorf("reconcile %d (-want +got):\n%s", i+1, diff)
 				}
-				if left := r.queue.Pending(key)&queue.ChildChanged != 0; left != !strings.Contains(fmt.Sprint(want), "status") {
-					t.Errorf("reconcile %d: another one follows: %t", calls, left)
+				if left := r.queue.Pending(key)&queue.ChildChanged != 0; left == slices.Contains(want, status) {
+					t.Errorf("reconcile %d: another one follows: %t", i+1, left)
 				}
 				r.queue.Take(key)
 			}
@@ -144,14 +146,17 @@ func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 	}
 }
 
-// A reconcile that does not come to the status has the delay of its error, although a status was left to it.
+// A reconcile that fails before it comes to the status has the delay of its error, although a status was left to it, which it writes.
 func TestStatusThatWasLeftDoesNotHurryErrors(t *testing.T) {
 	var failed error
+	script := scriptOf(t, returnsOne)
 	sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
-		response, err := wants("new")(req)
+		response, err := script.Call(t.Context(), req)
 		return response, errors.Join(err, failed)
 	})
-	r, _ := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+	r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+	r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
+	reset(r)
 	fillCaches(t, r)
 	key := objecttest.WidgetRef("default", "w")
 	r.worker.process(t.Context(), key, queue.Resync)
@@ -159,9 +164,74 @@ func TestStatusThatWasLeftDoesNotHurryErrors(t *testing.T) {
 		t.Error("the status is not left to another reconcile")
 	}
 	failed = errors.New("broken")
-	r.states.of(key).pending = pendingWrites{}
-	r.worker.process(t.Context(), key, queue.ChildChanged)
-	if why := r.queue.Pending(key); why != 0 {
-		t.Errorf("after an error it is queued for %s", why)
+	for range 2 {
+		r.states.of(key).pending = pendingWrites{}
+		r.worker.process(t.Context(), key, queue.ChildChanged)
+		if why := r.queue.Pending(key); why != 0 {
+			t.Errorf("after an error it is queued for %s", why)
+		}
+	}
+	if diff := cmp.Diff([]string{"create ConfigMap default/c", "update status Widget default/w"}, write.Recorded()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
+// returnsOne is a script that returns a child and a status.
+const returnsOne = `
+def sync(parent, children):
+    return {"status": {"a": 1}, "children": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}]}`
+
+// readsField returns returnsOne with a read of a field of the parent.
+func readsField(name string) string {
+	return strings.Replace(returnsOne, "return", `parent.get("`+name+`")
+    return`, 1)
+}
+
+// scriptOf returns a hook that calls a function sync in Starlark.
+func scriptOf(t *testing.T, text string) hook.Hook {
+	t.Helper()
+	script := engine.Script{Language: engine.Starlark, Entry: "sync.star", Files: fstest.MapFS{"sync.star": {Data: []byte(text)}}}
+	program, err := runtimes.All()[engine.Starlark].Compile(t.Context(), script, engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &hook.Script{Program: program, Function: hook.Sync}
+}
+
+// The status that a hook has returned is stored when its next call depends on it, and if that call returns none or fails.
+func TestStatusThatWasLeftIsNotLost(t *testing.T) {
+	const child = `[{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}]`
+	for name, c := range map[string]struct{ script, want string }{
+		"a status that counts": {`
+def sync(parent, children):
+    before = parent.get("status", {}).get("created", 0)
+    return {"status": {"created": before if children["ConfigMap.v1"] else before + 1}, "children": ` + child + `}`, "created:1"},
+		"a status that is returned once": {`
+def sync(parent, children):
+    answer = {"children": ` + child + `}
+    if not children["ConfigMap.v1"]:
+        answer["status"] = {"created": 1}
+    return answer`, "created:1"},
+		"the next call fails": {`
+def sync(parent, children):
+    if children["ConfigMap.v1"]:
+        fail("broken")
+    return {"status": {"created": 1}, "children": ` + child + `}`, "created:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSmallWorld(t, true)
+				w.binding.Sync = scriptOf(t, c.script)
+				reset(w.Reconciler)
+				w.store(t, objecttest.Widget(func(o *object.Object) {
+					o.SetName("c")
+					o.SetUID("uid-c")
+				}))
+				w.settle(t)
+				if got := fmt.Sprint(w.get(t, "Widget", "c").Map()["status"]); !strings.Contains(got, c.want) {
+					t.Errorf("the status is %s, want %s; the writes are %q", got, c.want, w.writes)
+				}
+			})
+		})
 	}
 }

@@ -89,6 +89,7 @@ func newSmallWorldOf(t *testing.T, remembers bool, language string) *smallWorld 
 		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
 	})
 	b.Remembers, b.Tagged = w.levels()
+	b.Scripted = language != webhook
 	caches := informer.NewFactory(w.client, slog.New(slog.DiscardHandler))
 	w.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
@@ -307,7 +308,7 @@ func (w *smallWorld) swap(script string) {
 		w.webhook.program = programOf(engine.Starlark, script)
 		return
 	}
-	hooks := build.Hooks{Sync: w.hook(script), Customize: w.binding.Customize, Remembers: w.binding.Remembers}
+	hooks := build.Hooks{Sync: w.hook(script), Customize: w.binding.Customize, Scripted: true, Remembers: w.binding.Remembers}
 	w.Swap(call.NewVersion(hooks, nil, func() {}))
 }
 
