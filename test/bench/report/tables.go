@@ -173,7 +173,7 @@ func fairness(t *table) {
 
 func scale(t *table) {
 	t.head("", "converged after", "processor", "requests for a parent", "memory", "edited after", "processor", "one edit, half within", "95 % within", "processor, all due each second")
-	for _, by := range []string{"raw", "reference", "webhook", "Starlark"} {
+	for _, by := range []string{"raw", "reference", "webhook", "Starlark", "JavaScript", "Jsonnet"} {
 		name, who := "Scale/parents=2000/by="+by, by
 		seconds := func(unit string) string { return number(t.cost(name, unit)) + " s" }
 		switch by {
