@@ -80,7 +80,9 @@ func (c *cluster) controlPods(b *testing.B, generateSelector bool) {
 	if generateSelector {
 		_, err := c.create(b.Context(), "w0")
 		must(b, err)
-		b.Cleanup(func() { must(b, c.Resource(widgets).Namespace("default").Delete(context.Background(), "w0", metav1.DeleteOptions{})) })
+		b.Cleanup(func() {
+			must(b, c.Resource(widgets).Namespace("default").Delete(context.Background(), "w0", metav1.DeleteOptions{}))
+		})
 	}
 	b.Cleanup(func() { must(b, c.Resource(controllers).Delete(context.Background(), "bench", metav1.DeleteOptions{})) })
 }
