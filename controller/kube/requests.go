@@ -77,7 +77,11 @@ func (o objects) get(ctx context.Context, name string) (*object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := request.Do(ctx).Raw()
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil { // Raw returns an error without the message of the API server
+		return nil, err
+	}
+	text, err := result.Raw()
 	if err != nil {
 		return nil, err
 	}

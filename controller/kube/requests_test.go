@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -107,6 +108,24 @@ func TestNamesAreSegmentsOfPaths(t *testing.T) {
 		if want := fmt.Sprintf("the name %q is not valid: ", name); err == nil || !strings.HasPrefix(err.Error(), want) || *last != "" {
 			t.Errorf("got %v after the request %q, want %s", err, *last, want)
 		}
+	}
+}
+
+// The error of a read has the message of the API server.
+func TestRefusedRead(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"cannot get resource"}`)
+	}))
+	t.Cleanup(server.Close)
+	client, err := wire.NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = objects{client, []string{"api", "v1", "namespaces", "default", "configmaps"}}.get(t.Context(), "c")
+	if !apierrors.IsForbidden(err) || err.Error() != "cannot get resource" {
+		t.Errorf("error %v, want that of the API server", err)
 	}
 }
 
