@@ -478,6 +478,15 @@ func cmdMark(ts *testscript.TestScript, _ bool, _ []string) {
 	worldOf(ts).old = len(text)
 }
 
+// linesAround returns the lines of text in which text[from:to] is.
+func linesAround(text []byte, from, to int) []byte {
+	from = bytes.LastIndexByte(text[:from], '\n') + 1
+	if end := bytes.IndexByte(text[to:], '\n'); end >= 0 {
+		return text[from : to+end]
+	}
+	return text[from:]
+}
+
 func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	name, args := named("of", args)
 	old := 0
@@ -490,8 +499,8 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		text, err := os.ReadFile(path)
 		ts.Check(err)
-		if found := want.Find(text[old:]); found != nil {
-			ts.Fatalf("the log has %q", found)
+		if found := want.FindIndex(text[old:]); found != nil {
+			ts.Fatalf("the log has a match in:\n%s", linesAround(text[old:], found[0], found[1]))
 		}
 		return
 	}
