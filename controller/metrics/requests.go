@@ -3,6 +3,7 @@ package metrics
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +14,32 @@ import (
 type Requests struct {
 	total *prometheus.CounterVec
 	took  *prometheus.HistogramVec
+	known sync.Map // of request to counts, because the search for a metric by its labels takes longer
+}
+
+// A request is what requests have in common that are counted together.
+type request struct {
+	code         int // 0 for an error
+	method, host string
+}
+
+// counts are the metrics of a request.
+type counts struct {
+	total prometheus.Counter
+	took  prometheus.Observer
+}
+
+func (m *Requests) counts(of request) counts {
+	if found, ok := m.known.Load(of); ok {
+		return found.(counts)
+	}
+	code := "<error>"
+	if of.code > 0 {
+		code = strconv.Itoa(of.code)
+	}
+	found := counts{m.total.WithLabelValues(code, of.method, of.host), m.took.WithLabelValues(of.method, of.host)}
+	m.known.Store(of, found)
+	return found
 }
 
 func newRequests(r registry) *Requests {
@@ -36,11 +63,12 @@ type counting struct {
 func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := c.next.RoundTrip(req)
-	code := "<error>"
+	of := request{method: req.Method, host: req.URL.Host}
 	if err == nil {
-		code = strconv.Itoa(resp.StatusCode)
+		of.code = resp.StatusCode
 	}
-	c.total.WithLabelValues(code, req.Method, req.URL.Host).Inc()
-	c.took.WithLabelValues(req.Method, req.URL.Host).Observe(time.Since(began).Seconds())
+	counts := c.counts(of)
+	counts.total.Inc()
+	counts.took.Observe(time.Since(began).Seconds())
 	return resp, err
 }

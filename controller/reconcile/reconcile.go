@@ -57,7 +57,9 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	again, err := w.reconcileRecovering(ctx, c)
 	w.endMemory(c, again, err)
 	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err), string(c.source))
-	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	if w.r.events.debugs() {
+		w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	}
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
 	w.endChurnRound(c)

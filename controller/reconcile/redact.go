@@ -108,6 +108,9 @@ type parentEvents struct {
 	log       *slog.Logger
 }
 
+// debugs reports whether the log has what is said of each reconcile. Otherwise its values need not be made.
+func (e *parentEvents) debugs() bool { return e.log.Enabled(context.Background(), slog.LevelDebug) }
+
 // Conflict reports, in the log and by an event on parent, what both this controller and something else write again and again.
 func (e *parentEvents) Conflict(parent *object.Object, what, detail string) {
 	e.log.Warn("field conflict", "parent", object.RefOf(parent), "field", what, "detail", detail)

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -83,7 +82,7 @@ func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember
 // noteRemembered counts and logs a reconcile that is not done.
 func (w *worker) noteRemembered(key object.Ref, why queue.Reason, source remember.Source) {
 	w.r.metrics.Remembered(string(source))
-	if w.r.events.log.Enabled(context.Background(), slog.LevelDebug) {
+	if w.r.events.debugs() {
 		w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
 	}
 }

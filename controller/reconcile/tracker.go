@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ func (t tracker) end(w observe.Write) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.observe(w)
-	if t.events.log.Enabled(context.Background(), slog.LevelDebug) {
+	if t.events.debugs() {
 		t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", w.Op.String(), "error", w.Err)
 	}
 	if w.Err == nil {
