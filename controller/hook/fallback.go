@@ -55,6 +55,8 @@ const ProbeEvery = 5 * time.Minute
 // Call calls the script or the webhook; both for a probe.
 func (f *Fallback) Call(ctx context.Context, req *Request) (*Response, error) {
 	a := f.begin(object.RefOf(req.Parent))
+	unrecorded := *req
+	unrecorded.Recorder, unrecorded.Settled = nil, nil
 	switch {
 	case !a.webhook:
 		resp, err := f.Script.Call(ctx, req)
@@ -63,10 +65,11 @@ func (f *Fallback) Call(ctx context.Context, req *Request) (*Response, error) {
 		}
 	case a.script:
 		var probe sync.WaitGroup
-		probe.Go(func() { f.end(a, f.probe(ctx, req)) })
+		probe.Go(func() { f.end(a, f.probe(ctx, &unrecorded)) })
 		defer probe.Wait()
 	}
-	return f.Webhook.Call(ctx, req)
+	req.Recorder.Forget()
+	return f.Webhook.Call(ctx, &unrecorded)
 }
 
 // probe calls the script and returns the error. A panic becomes an error, since nothing else in this goroutine recovers from

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
+	"metascript/engine/tree"
 )
 
 // A function is a hook written in Go.
@@ -158,6 +160,48 @@ func TestFallback(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A script that cannot be interrupted still reads its request while the webhook is called.
+func TestWebhookIsCalledWhileScriptStillReads(t *testing.T) {
+	parent := objecttest.Packed(t, objecttest.ParseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {b: c}}}`))
+	reads := func(req *Request) {
+		v, _ := req.Recorder.Parent(req.Parent).(tree.Map).Get("metadata")
+		if _, err := tree.AppendJSON(nil, v); err != nil {
+			t.Error(err)
+		}
+	}
+	var script sync.WaitGroup
+	p := newPair()
+	p.Script = function(func(_ context.Context, req *Request) (*Response, error) {
+		value := req.Recorder.Parent(req.Parent)
+		script.Go(func() {
+			for range 100 {
+				_, _ = tree.AppendJSON(nil, value)
+			}
+		})
+		return nil, &engine.Error{Kind: engine.KindSteps}
+	})
+	p.Webhook = function(func(_ context.Context, req *Request) (*Response, error) {
+		reads(req)
+		return webhooksAnswer, nil
+	})
+	answers := 0
+	for range 10 { // the first calls return the error of the script, and the last ones probe it
+		recorder := &object.Recorder{}
+		p.clock = p.clock.Add(time.Hour)
+		if _, err := p.Call(t.Context(), &Request{Parent: parent, Recorder: recorder}); err != nil {
+			continue
+		}
+		answers++
+		if recorder.ReadsTheSame(parent) || !recorder.Incomplete {
+			t.Error("the reads of the script count for the answer of the webhook")
+		}
+	}
+	if answers < 3 {
+		t.Errorf("the webhook answered %d times, want at least 3", answers)
+	}
+	script.Wait()
 }
 
 func TestErrorsThatSwitchToWebhook(t *testing.T) {

@@ -14,7 +14,7 @@ type Recorder struct {
 	// Whole says that all of the objects count as read.
 	Whole bool
 
-	// Incomplete is true if an object is not packed, so that the reads of it are not recorded.
+	// Incomplete is true if not all reads are recorded: an object is not packed, or they are forgotten.
 	Incomplete bool
 }
 
@@ -62,6 +62,13 @@ func (r *Recorder) value(o *Object, of *[]Recorded) any {
 		return reads.Map().Whole()
 	}
 	return reads.Map()
+}
+
+// Forget drops what was recorded: the answer will be that of something else than the script, which may still run.
+func (r *Recorder) Forget() {
+	if r != nil {
+		r.Parents, r.Children, r.Related, r.Incomplete = nil, nil, nil, true
+	}
 }
 
 // ReadsTheSame reports whether it is known that the script reads the same of its parent if that is now. The script must have ended.
