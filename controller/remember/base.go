@@ -94,7 +94,8 @@ type move struct {
 
 // compare returns what has changed. ok is false if the reconcile may do something else now.
 func (b *base) compare(now Snapshot, related func() ([]*object.Object, bool)) (m moves, ok bool) {
-	if !b.plansTheSame(now) {
+	owned, same := b.plansTheSame(now)
+	if !same {
 		return m, false
 	}
 	if !sameVersion(b.parent, now.Parent) {
@@ -103,33 +104,33 @@ func (b *base) compare(now Snapshot, related func() ([]*object.Object, bool)) (m
 		}
 		m.parent = now.Parent
 	}
-	if m.owned, ok = readTheSame(b.owned, now.Owned, func(c child) packed.Reads { return c.reads }); !ok || related == nil {
+	if m.owned, ok = readTheSame(owned, func(o *object.Object) packed.Reads { return b.owned[o].reads }); !ok || related == nil {
 		return m, ok
 	}
 	found, known := related()
 	if !known || !b.exact {
 		return m, false
 	}
-	m.related, ok = readTheSame(b.related, found, func(r packed.Reads) packed.Reads { return r })
+	changed, same := changedObjects(b.related, found)
+	if !same {
+		return m, false
+	}
+	m.related, ok = readTheSame(changed, func(o *object.Object) packed.Reads { return b.related[o] })
 	return m, ok
 }
 
-// readTheSame compares what was read of some objects. ok is false if it is different, or if there are other objects now.
-func readTheSame[T any](before map[*object.Object]T, now []*object.Object, readsOf func(T) packed.Reads) (found []move, ok bool) {
-	changed, ok := changedObjects(before, now)
-	if !ok {
-		return nil, false
-	}
+// readTheSame compares what was read of objects that have changed, and returns them with the reads. ok is false if it is different.
+func readTheSame(changed []move, readsOf func(before *object.Object) packed.Reads) (same []move, ok bool) {
 	for _, c := range changed {
 		if c.from.Packed().IsZero() || c.to.Packed().IsZero() {
 			return nil, false
 		}
-		if c.reads, ok = readsOf(before[c.from]).Hold(c.from.Packed(), c.to.Packed()); !ok {
+		if c.reads, ok = readsOf(c.from).Hold(c.from.Packed(), c.to.Packed()); !ok {
 			return nil, false
 		}
-		found = append(found, c)
+		same = append(same, c)
 	}
-	return found, true
+	return same, true
 }
 
 // move puts objects in place of those before.
@@ -149,28 +150,29 @@ func (b *base) move(m moves) {
 	}
 }
 
-// plansTheSame reports whether the same answer of the script leads to the same plan now, whatever the script reads.
-func (b *base) plansTheSame(now Snapshot) bool {
+// plansTheSame reports whether the same answer of the script leads to the same plan now, whatever the script reads, and returns the owned
+// objects that have changed.
+func (b *base) plansTheSame(now Snapshot) (owned []move, same bool) {
 	if b.epoch != now.Epoch || b.parent == nil || now.Parent == nil {
-		return false
+		return nil, false
 	}
-	changed, ok := changedObjects(b.owned, now.Owned)
-	if !ok {
-		return false
+	owned, same = changedObjects(b.owned, now.Owned)
+	if !same {
+		return nil, false
 	}
-	for _, c := range changed {
+	for _, c := range owned {
 		if !b.exact || !b.uses.sameChild(c.from, c.to) || b.owned[c.from].fields != now.fieldsOf(c.to) {
-			return false
+			return nil, false
 		}
 	}
 	if sameVersion(b.parent, now.Parent) {
-		return true
+		return owned, true
 	}
 	ours := b.written != ""
 	if ours && now.Parent.GetResourceVersion() != b.written {
-		return false // somebody else may have written the status since, also the one of before
+		return nil, false // somebody else may have written the status since, also the one of before
 	}
-	return b.exact && b.uses.sameParent(b.parent, now.Parent, ours)
+	return owned, b.exact && b.uses.sameParent(b.parent, now.Parent, ours)
 }
 
 // changedObjects returns the objects of another version than before. ok is false if there are not the same objects.

@@ -72,7 +72,10 @@ func (m *Memory) Holds(now Snapshot, related func() (found []*object.Object, kno
 // Begin notes that a reconcile begins, with what the caches have before anything is read. control says that it need not be done. disturbed
 // reports whether something has changed since; it is called before the first write, which is a change itself, or at the end.
 func (m *Memory) Begin(now Snapshot, control bool, disturbed func() bool) {
-	planned := m.idle && now.Selected && !control && m.last.plansTheSame(now)
+	planned := m.idle && now.Selected && !control
+	if planned {
+		_, planned = m.last.plansTheSame(now)
+	}
 	*m = Memory{last: newBase(now), control: control, before: m.answer, uses: m.last.uses, exact: m.last.exact, planned: planned, disturbed: disturbed}
 }
 
