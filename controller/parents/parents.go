@@ -174,7 +174,7 @@ func (w *Writer) noteStatusRemoved(parent *object.Object, err error) bool {
 // only we added are left out from then on, and that is not reported.
 func (w *Writer) noteStored(stored, written *object.Object, response *hook.Response) {
 	lost := plan.StatusDifferences(stored, written)
-	if addedTimes := response.FillTimes || w.Binding.Revisions != nil; addedTimes && transition.Lost(stored, written) {
+	if addedTimes := response.FillTimes || w.Binding.Revisions != nil; len(lost) > 0 && addedTimes && transition.Lost(stored, written) {
 		w.Kinds.withoutTransitionTimes.add(written.GroupVersionKind())
 		lost = nil
 	}

@@ -209,8 +209,8 @@ func (c *reconciliation) isDone(parent *object.Object) bool {
 }
 
 // finish writes the status, also if writes to children failed. followed says that another reconcile follows, to which the status may be
-// left if the hook does not read it. It removes our finalizer if the hook has finalized the parent and nothing failed. It returns failed joined with its own errors,
-// and how long the status has to wait because something else writes it too; zero if it does not wait.
+// left if the hook does not read it. It removes our finalizer if the hook has finalized the parent and nothing failed. It returns failed
+// joined with its own errors, and how long the status has to wait because something else writes it too; zero if it does not wait.
 func (c *reconciliation) finish(ctx context.Context, parent *object.Object, response *hook.Response, followed bool, write plan.Writer, failed error) (time.Duration, error) {
 	var mayLeave func(*object.Object) bool
 	// A parent that is being deleted may be gone before there is another reconcile.

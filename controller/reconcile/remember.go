@@ -64,8 +64,8 @@ func (w *worker) resync() {
 	}
 }
 
-// remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the related objects may be
-// others when the account may read others, so that they are selected in each resync.
+// remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the
+// related objects may be others when the account may read others, so that they are selected in each resync.
 func (w *worker) remembers(version *call.Version) bool {
 	return (version.Remembers || version.Tagged) && version.Remember.On() && !w.r.binding.DryRun && (w.r.binding.Access == nil || version.Customize == nil)
 }
