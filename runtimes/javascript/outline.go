@@ -139,10 +139,8 @@ func visit(v reflect.Value, depth int, node func(ast.Node) bool) bool {
 		}
 		return visit(v.Elem(), depth, node)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				all = visit(v.Field(i), depth, node) && all
-			}
+		for _, i := range fieldsWithNodes(v.Type()) {
+			all = visit(v.Field(i), depth, node) && all
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
@@ -100,15 +101,36 @@ func (c *checker) visit(v reflect.Value) {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if !isLeafType(v.Field(i).Type()) && v.Type().Field(i).Name != "DeclarationList" {
-				c.visit(v.Field(i))
+		for _, i := range fieldsWithNodes(v.Type()) {
+			if field := v.Field(i); field.Type() != typeDeclarationList {
+				c.visit(field)
 			}
 		}
 	}
 }
 
-var typeExpression = reflect.TypeFor[ast.Expression]()
+var (
+	typeExpression      = reflect.TypeFor[ast.Expression]()
+	typeDeclarationList = reflect.TypeFor[[]*ast.VariableDeclaration]() // declarations that are also statements
+)
+
+// nodeFields has what fieldsWithNodes returned for a [reflect.Type], since reflect makes each field's description anew.
+var nodeFields sync.Map
+
+// fieldsWithNodes returns the indices of the exported fields of a struct that may contain nodes.
+func fieldsWithNodes(t reflect.Type) []int {
+	if known, ok := nodeFields.Load(t); ok {
+		return known.([]int)
+	}
+	var fields []int
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && !isLeafType(f.Type) {
+			fields = append(fields, i)
+		}
+	}
+	nodeFields.Store(t, fields)
+	return fields
+}
 
 // isLeafType reports whether values of a type contain no nodes.
 func isLeafType(t reflect.Type) bool {
