@@ -64,27 +64,35 @@ func (b *Binding) Reconciles(parent *object.Object) bool {
 // ReconciledParents returns the parents that the controller reconciles, each once and in no order; see Reconciles.
 func (b *Binding) ReconciledParents() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
-		for o := range b.selected() {
+		for _, o := range reconciled(b) {
 			if !yield(o) {
 				return
-			}
-		}
-		for _, rule := range b.Parents {
-			for _, o := range rule.Cache.WithFinalizer(b.Finalizer) {
-				if !rule.Selects(o) && !yield(o) {
-					return
-				}
 			}
 		}
 	}
 }
 
-// selected returns the parents that the controller selects, each once and in no order.
-func (b *Binding) selected() iter.Seq[*object.Object] {
-	return func(yield func(*object.Object) bool) {
+// ReconciledKeys returns the Refs of the ReconciledParents. The kind is that of the rule, so that it is not read from each object.
+func (b *Binding) ReconciledKeys() iter.Seq[object.Ref] {
+	return func(yield func(object.Ref) bool) {
+		for rule, o := range reconciled(b) {
+			if !yield(object.Ref{Kind: rule.ObjectKind(), Key: object.KeyOf(o)}) {
+				return
+			}
+		}
+	}
+}
+
+func reconciled(b *Binding) iter.Seq2[*ParentResource, *object.Object] {
+	return func(yield func(*ParentResource, *object.Object) bool) {
 		for _, rule := range b.Parents {
 			for _, o := range rule.selected() {
-				if !yield(o) {
+				if !yield(rule, o) {
+					return
+				}
+			}
+			for _, o := range rule.Cache.WithFinalizer(b.Finalizer) {
+				if !rule.Selects(o) && !yield(rule, o) {
 					return
 				}
 			}
@@ -96,12 +104,14 @@ func (b *Binding) selected() iter.Seq[*object.Object] {
 // read it, Count returns a very large number.
 func (b *Binding) Count() int {
 	n := 0
-	for parent := range b.selected() {
-		switch scope := scopeOf(b.Rule(parent.GroupVersionKind()), parent); {
-		case !b.Access.Knows(scope):
-			return math.MaxInt
-		case b.Access.Shows(scope):
-			n++
+	for _, rule := range b.Parents {
+		for _, parent := range rule.selected() {
+			switch scope := scopeOf(rule, parent); {
+			case !b.Access.Knows(scope):
+				return math.MaxInt
+			case b.Access.Shows(scope):
+				n++
+			}
 		}
 	}
 	return n

@@ -82,10 +82,10 @@ func (c *Controller) Synced(took time.Duration, result, answer string) {
 	}
 }
 
-// Remembered counts a sync that was not done, since nothing changed.
-func (c *Controller) Remembered(answer string) {
-	if c != nil {
-		c.of.results.WithLabelValues(c.name, c.kind, "remembered", answer).Inc()
+// Remembered counts n syncs that were not done, since nothing changed.
+func (c *Controller) Remembered(answer string, n int) {
+	if c != nil && n > 0 {
+		c.of.results.WithLabelValues(c.name, c.kind, "remembered", answer).Add(float64(n))
 	}
 }
 

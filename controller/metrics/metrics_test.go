@@ -59,7 +59,7 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
 		c.Synced(time.Second, "ok", "computed")
-		c.Remembered("nothing_changed")
+		c.Remembered("nothing_changed", 1)
 		c.Forgot()
 		script := c.Script("sync")
 		script(time.Millisecond, nil)

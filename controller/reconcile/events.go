@@ -51,8 +51,8 @@ func (e *eventHandler) onCredential() {
 	if !e.r.hasSynced.Load() {
 		return
 	}
-	for parent := range e.r.binding.ReconciledParents() {
-		e.r.queue.Enqueue(object.RefOf(parent), queue.CredentialChanged)
+	for key := range e.r.binding.ReconciledKeys() {
+		e.r.queue.Enqueue(key, queue.CredentialChanged)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -183,7 +184,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if !r.waitForSync(ctx) {
 		return nil // ctx is done
 	}
-	r.states.expect(r.binding.ReconciledParents())
+	r.states.expect(r.binding.ReconciledKeys())
 	r.handler.queueAll()
 	r.hasSynced.Store(true)
 	if !r.leading.Wait(ctx) {
@@ -397,7 +398,7 @@ func (r *Reconciler) Swap(v *call.Version) {
 	if r.leading.IsOpen() {
 		r.fallbacks.reportAll()
 	}
-	r.states.expect(r.binding.ReconciledParents())
+	r.states.expect(r.binding.ReconciledKeys())
 	r.requeueAll(queue.ScriptChanged)
 }
 
@@ -410,9 +411,5 @@ func (r *Reconciler) requeueAll(why queue.Reason) {
 
 // enqueueAll queues all parents, spread over some time if there are many, and resets their back-off.
 func (r *Reconciler) enqueueAll(why queue.Reason) {
-	var keys []object.Ref
-	for parent := range r.binding.ReconciledParents() {
-		keys = append(keys, object.RefOf(parent))
-	}
-	r.queue.EnqueueAll(keys, why)
+	r.queue.EnqueueAll(slices.Collect(r.binding.ReconciledKeys()), why)
 }

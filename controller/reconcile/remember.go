@@ -51,17 +51,19 @@ func (w *worker) resync() {
 	version, epoch := w.r.current.Load(), w.r.epoch.Now()
 	result, _ := version.Canary.Outcome(time.Now())
 	mayRest := w.r.observer == nil && w.r.binding.Access == nil && version.Remembers && w.remembers(version) && result == throttle.Good
-	for parent := range w.r.binding.ReconciledParents() {
-		key := object.RefOf(parent)
+	rested := 0
+	for key := range w.r.binding.ReconciledKeys() {
 		switch {
 		case !mayRest || rand.N(looksAgain) == 0 || !w.r.states.rests(key, version, epoch):
 			w.r.queue.Enqueue(key, queue.Resync)
 		case version.Remember.Control():
 			w.r.queue.Enqueue(key, queue.Resync|queue.Control)
 		default:
-			w.noteRemembered(key, queue.Resync, remember.NothingChanged)
+			rested++
+			w.logRemembered(key, queue.Resync, remember.NothingChanged)
 		}
 	}
+	w.r.metrics.Remembered(string(remember.NothingChanged), rested)
 }
 
 // remembers reports whether reconciles with a version of the hooks are remembered: to skip calls, or only plans. With an account, the
@@ -75,13 +77,13 @@ func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember
 	if source == remember.NothingReadChanged {
 		w.r.current.Load().Remember.Used()
 	}
-	w.noteRemembered(key, why, source)
+	w.r.metrics.Remembered(string(source), 1)
+	w.logRemembered(key, why, source)
 	w.observeReconciled(key, nil)
 }
 
-// noteRemembered counts and logs a reconcile that is not done.
-func (w *worker) noteRemembered(key object.Ref, why queue.Reason, source remember.Source) {
-	w.r.metrics.Remembered(string(source))
+// logRemembered logs a reconcile that is not done.
+func (w *worker) logRemembered(key object.Ref, why queue.Reason, source remember.Source) {
 	if w.r.events.debugs() {
 		w.r.events.log.Debug("nothing changed", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "answer", source)
 	}

@@ -380,10 +380,10 @@ func (s *states) incomplete(has func(object.Ref) bool) failures.Summary {
 }
 
 // expect records the parents that have to be synced before it is known whether parents fail.
-func (s *states) expect(parents iter.Seq[*object.Object]) {
+func (s *states) expect(parents iter.Seq[object.Ref]) {
 	unsynced := map[object.Ref]bool{}
-	for parent := range parents {
-		unsynced[object.RefOf(parent)] = true
+	for key := range parents {
+		unsynced[key] = true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

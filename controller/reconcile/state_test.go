@@ -42,7 +42,7 @@ func TestFailingParentsAreNotifiedOnceAllWereSynced(t *testing.T) {
 		if sum := s.failures(has); sum.Known {
 			t.Errorf("at first: %+v", sum)
 		}
-		s.expect(slices.Values([]*object.Object{objecttest.Widget(func(o *object.Object) { o.SetName("a") }), objecttest.Widget(func(o *object.Object) { o.SetName("b") })}))
+		s.expect(slices.Values([]object.Ref{a, b}))
 		failed := errors.New("no")
 		s.countFailure(hidden, failed)
 		s.countFailure(a, failed)
