@@ -520,6 +520,9 @@ func (f *fast) field(x *objectValue, name string) (value, bool) {
 	if of == nil {
 		return nil, false
 	}
+	if w := wordsOfAny(found.field); w.typ == wordsOfAny(layout.ready).typ {
+		return (*readyField)(w.data).content, true
+	}
 	key := cacheKey{name, depth}
 	if v, ok := x.cache[key]; ok {
 		return v, true
@@ -572,12 +575,9 @@ func sizeOf(l layers) int {
 	return 1
 }
 
-// fieldValue evaluates a field of a layer.
+// fieldValue evaluates a field of a layer that is not ready.
 func (f *fast) fieldValue(found field, of *simpleLayers, self selfBinding) (value, bool) {
-	switch w := wordsOfAny(found.field); w.typ {
-	case wordsOfAny(layout.ready).typ:
-		return (*readyField)(w.data).content, true
-	case wordsOfAny(layout.code).typ:
+	if w := wordsOfAny(found.field); w.typ == wordsOfAny(layout.code).typ {
 		body := (*codeField)(w.data).body
 		if u, ok := body.(*ast.Unary); ok && u.Op == opPart {
 			return (*part)(unsafe.Pointer(u)).make(f.guard), true
