@@ -166,9 +166,9 @@ func list(names []string) string {
 }
 
 // timeWords match what a script has to write to see the time: the key now of the request, or Date of JavaScript. Starlark's module
-// time has no clock, and Jsonnet has none. The other words and the escapes can hide these words: a text that is run as code, a global
-// that is found by its name, and a name with escaped letters.
-var timeWords = regexp.MustCompile(`\b(now|Date|eval|Function|globalThis)\b|\\[uUxX]|\\[0-7]`)
+// time has no clock, and Jsonnet has none. globalThis and the escapes can hide these words: a global that is found by its name, and a
+// name with escaped letters. No script can run a text as code.
+var timeWords = regexp.MustCompile(`\b(now|Date|globalThis)\b|\\[uUxX]|\\[0-7]`)
 
 // mayReadTime reports whether a script may read the time: one of its files has one of timeWords, and the program does not know that the
 // file does not read it, since the word is only in a comment or in a sentence. It errs towards true: a script with such a word is called in

@@ -7,7 +7,7 @@
 // managedFields, which are often half of an object; the fields that one field manager owns are stored beside the object, see
 // [Informer.Owned].
 //
-// Objects are indexed by the UID of their controller, and orphans by their namespace. Indexes by labels are added when a
+// Objects are indexed by the UID in their controller owner reference, and orphans by their namespace. Indexes by labels are added when a
 // selector first needs them, so that neither claiming children nor selecting related objects reads all objects of a kind.
 //
 // Objects in a cache are shared and must not be changed.

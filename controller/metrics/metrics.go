@@ -43,8 +43,8 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		syncs:      r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts:    r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
 		errors:     r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
-		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered, which were not done since nothing changed; and by where the answer comes from.", nameLabel, typeLabel, "result", "answer"),
-		mismatches: r.counters("metascript_remember_mismatches_total", "Syncs that were done as a control although nothing changed, and had something to do.", nameLabel, typeLabel),
+		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
+		mismatches: r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
 		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed

@@ -19,7 +19,7 @@
 //   - redefine.go queues parents after a definition has changed
 //   - redact.go keeps the values of Secrets out of all texts
 //   - fallback.go reports when a webhook is called in place of a script, overlap.go finds other controllers that select the same
-//     parents, and remember.go decides whether a resync has anything to do
+//     parents, and remember.go decides whether a reconcile need not be done
 package reconcile
 
 import (

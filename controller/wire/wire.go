@@ -1,4 +1,4 @@
-// Package wire has the client for requests whose bodies and answers are read and written without a scheme, as JSON text if a request does
+// Package wire has the client for requests whose bodies and answers are read and written without a runtime.Scheme, as JSON text if a request does
 // not ask for something else.
 package wire
 

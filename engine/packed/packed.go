@@ -4,7 +4,7 @@
 // array within one. They implement engine.Map and engine.Array.
 //
 // A packed object never changes. It is one block of memory without pointers, so that the garbage collector does not read it, and
-// is smaller than its JSON text. A Map or Array is a pointer into the block: to read a value within another allocates nothing but
+// is about as large as its JSON text. A Map or Array is a pointer into the block: to read a value within another allocates nothing but
 // the memory of a string header or of a large number. Texts that are read are parts of the block, and keep it in memory.
 //
 // # Form

@@ -8,10 +8,10 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// mayReadTime reports whether a file may read the time: that of the request, or that of Date. The other words lead to a text that is run as
-// code, and to a global that is found by its name.
+// mayReadTime reports whether a file may read the time: that of the request, or that of Date. With globalThis, a global can be found by its
+// name.
 func mayReadTime(parsed *ast.Program) bool {
-	clock := host.NewClock("now", "Date", "eval", "Function", "globalThis", "constructor")
+	clock := host.NewClock("now", "Date", "globalThis")
 	all := visit(reflect.ValueOf(parsed.Body), 0, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Identifier:

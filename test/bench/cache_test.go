@@ -25,7 +25,7 @@ var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 // cachedPods is how many Pods BenchmarkCache has in a cache.
 const cachedPods = 20_000
 
-// BenchmarkCache measures a cache of Pods with managedFields, which belong to nobody: its memory, and the processor time of filling it and
+// BenchmarkCache measures a cache of Pods with managedFields, which belong to nobody: its memory, and the CPU time of filling it and
 // of events. The reference is the dynamic informer of client-go, with the index by owner that every controller needs. Both get the Pods
 // as a streaming list from the same HTTP server, whose texts are made before.
 func BenchmarkCache(b *testing.B) {

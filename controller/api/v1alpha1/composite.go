@@ -66,11 +66,11 @@ type CompositeControllerSpec struct {
 	// certificates with the system's root certificates and sends no credentials.
 	EndpointConfigs []EndpointConfig `json:"endpointConfigs,omitempty"`
 
-	// resyncPeriodSeconds is the interval, in seconds, at which every parent is
-	// synced although nothing changed. A value below 1 means 1. If it is not set,
-	// a parent is synced after a change, when a hook requests it with
-	// resyncAfterSeconds, and at the interval of the server's flag
-	// --cache-flush-interval.
+	// resyncPeriodSeconds is the interval, in seconds, of the resync of every
+	// parent. A value below 1 means 1. If it is not set, or longer than the
+	// interval of the server's flag --cache-flush-interval, that interval is
+	// used. In a resync a script is called only if something that it reads has
+	// changed, or if it may see the time; see remember.
 	ResyncPeriodSeconds *int32 `json:"resyncPeriodSeconds,omitempty"`
 
 	// generateSelector makes the server set the label controller-uid, with the UID

@@ -64,11 +64,11 @@ type DecoratorControllerSpec struct {
 	// certificates with the system's root certificates and sends no credentials.
 	EndpointConfigs []EndpointConfig `json:"endpointConfigs,omitempty"`
 
-	// resyncPeriodSeconds is the interval, in seconds, at which every object is
-	// synced although nothing changed. A value below 1 means 1. If it is not set,
-	// an object is synced after a change, when a hook requests it with
-	// resyncAfterSeconds, and at the interval of the server's flag
-	// --cache-flush-interval.
+	// resyncPeriodSeconds is the interval, in seconds, of the resync of every
+	// object. A value below 1 means 1. If it is not set, or longer than the
+	// interval of the server's flag --cache-flush-interval, that interval is
+	// used. In a resync a script is called only if something that it reads has
+	// changed, or if it may see the time; see remember.
 	ResyncPeriodSeconds *int32 `json:"resyncPeriodSeconds,omitempty"`
 
 	ControllerSettings `json:",inline"`

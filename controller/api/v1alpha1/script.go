@@ -177,10 +177,10 @@ type ControllerScript struct {
 	// +kubebuilder:validation:Maximum=99
 	RollbackPercent *int32 `json:"rollbackPercent,omitempty"`
 
-	// remember defines whether the sync of a parent is done without a call of the
-	// script if nothing that the script reads changed since the last call. If it
-	// is false, the script is called in each resync and after each change. The
-	// same holds for a script that mentions the time. Defaults to true.
+	// remember defines whether the script is not called for a parent if nothing
+	// that it reads has changed since its last call. If it is false, the script
+	// is called in each resync and after each change. A script that may see the
+	// time, such as request.now, is always called. Defaults to true.
 	Remember *bool `json:"remember,omitempty"`
 }
 

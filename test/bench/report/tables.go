@@ -89,7 +89,7 @@ func targets(t *table) {
 	status := func(language, isolation, reference string, most float64) {
 		for _, pods := range []int{100, 1000} {
 			got := t.ratio(fmt.Sprintf("Call/function=status/pods=%d", pods), by(language, isolation), reference)
-			t.target(fmt.Sprintf("%s, status of %d Pods, in times of a %s", label(language, isolation), pods, reference), got, most)
+			t.target(fmt.Sprintf("%s, status of %d Pods, relative to a %s", label(language, isolation), pods, reference), got, most)
 		}
 	}
 	status("Starlark", "InProcess", "copy", 0.15)
@@ -100,7 +100,7 @@ func targets(t *table) {
 	status("Starlark", "Process", "webhook", 1./5)
 	for i, most := range []float64{8, 60, 150} {
 		got := t.cost("Fixed/"+by(languages[i], "InProcess"), "cpu-us/call")
-		t.target(languages[i]+", a call that does nothing, in µs of processor", got, most)
+		t.target(languages[i]+", a call that does nothing, in µs of CPU time", got, most)
 	}
 }
 
@@ -161,7 +161,7 @@ func fixed(t *table) {
 }
 
 func fairness(t *table) {
-	t.head("neighbors", "calls a second", "half within", "99 % within", "longest")
+	t.head("neighbors", "calls per second", "p50", "p99", "longest")
 	for _, isolation := range isolations {
 		for i, who := range []string{"none", "one controller, 4 calls at a time", "8 controllers, 4 calls at a time each"} {
 			name := fmt.Sprintf("Fairness/isolation=%s/neighbors=%d", isolation, []int{0, 1, 8}[i])
@@ -172,7 +172,7 @@ func fairness(t *table) {
 }
 
 func scale(t *table) {
-	t.head("", "converged after", "processor", "requests for a parent", "memory", "edited after", "processor", "one edit, half within", "95 % within", "processor, all due each second")
+	t.head("", "converged after", "CPU time", "requests per parent", "memory", "edited after", "CPU time", "one edit, p50", "one edit, p95", "CPU, resync each second")
 	for _, by := range []string{"raw", "reference", "webhook", "Starlark", "JavaScript", "Jsonnet"} {
 		name, who := "Scale/parents=2000/by="+by, by
 		seconds := func(unit string) string { return number(t.cost(name, unit)) + " s" }
@@ -196,7 +196,7 @@ func scale(t *table) {
 }
 
 func edit(t *table) {
-	t.head("", "first parent, half within", "first parent, longest", "all parents, half within", "all parents, longest")
+	t.head("", "first parent, p50", "first parent, longest", "all parents, p50", "all parents, longest")
 	for _, source := range []string{"mounted", "ConfigMap"} {
 		for i, who := range []string{"1 parent", "1,000 parents"} {
 			name := fmt.Sprintf("Edit/source=%s/parents=%d", source, []int{1, 1000}[i])
@@ -208,19 +208,19 @@ func edit(t *table) {
 }
 
 func controllers(t *table) {
-	t.head("", "ready after", "processor until then", "memory, at most", "memory at rest", "processor at rest")
+	t.head("", "ready after", "CPU time until then", "memory at rest", "CPU at rest")
 	for _, kind := range []string{"CompositeController", "DecoratorController"} {
 		for _, n := range []int{50, 200, 1000} {
 			name := fmt.Sprintf("Controllers/kind=%s/controllers=%d", kind, n)
 			t.row(fmt.Sprintf("%d %ss", n, kind), number(t.cost(name, "ready-s"))+" s", number(t.cost(name, "ready-cpu-s"))+" s",
-				number(t.cost(name, "peak-MiB"))+" MiB", number(t.cost(name, "rest-MiB"))+" MiB", number(t.cost(name, "rest-%cpu"))+" % of a core")
+				number(t.cost(name, "rest-MiB"))+" MiB", number(t.cost(name, "rest-%cpu"))+" % of a core")
 		}
 	}
 }
 
 // memory writes the table of the caches of Pods. What a process without Pods needs is subtracted from the CPU time and the heap.
 func memory(t *table) {
-	t.head("", "20,000 Pods", "at most", "processor to fill", "heap for a Pod")
+	t.head("", "20,000 Pods", "maximum", "CPU time to fill", "heap per Pod")
 	for _, row := range []struct{ by, who string }{
 		{"reference", "reference: the informers of client-go"}, {"server", "the server"}, {"generateSelector", "the server, with generateSelector"},
 	} {

@@ -44,7 +44,6 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	must(b, <-synced)
 	b.ReportMetric(time.Since(begun).Seconds(), "ready-s")
 	b.ReportMetric(p.cpu(b).Seconds(), "ready-cpu-s")
-	b.ReportMetric(p.memory(b, "VmHWM")/(1<<20), "peak-MiB")
 	p.settled(b)
 	b.ReportMetric(p.total(b, requests)/float64(n), "requests/controller")
 

@@ -59,7 +59,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "maximum number of parents of one controller that are reconciled at the same time")
 	flags.Lookup("workers").DefValue = "4 per CPU" // in texts, which must not depend on the machine
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is cached; a new CustomResourceDefinition is noticed at once")
-	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "interval at which every parent is reconciled although nothing changed; 0 means never")
+	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "interval of the resync of every parent, also for controllers with a longer resyncPeriodSeconds; 0 means that only resyncPeriodSeconds counts. No cache is flushed")
 	flags.BoolVar(&f.remember, "remember", true, "do not call the script for a parent if nothing that it reads changed since the last call; false calls it in each resync and after each change")
 	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script is called again for one parent, while a webhook answers instead of the script")
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "maximum number of requests to the API server per second; 0 means no limit: API Priority and Fairness protects the API server")
