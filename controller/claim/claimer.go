@@ -74,16 +74,22 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	adopt := c.Adopter(parent, write)
 	for _, child := range c.Children {
 		set.Declare(child.Kind)
-		left, err := c.left(ctx, parent, child)
-		if err != nil {
-			failed = append(failed, err)
-		}
+		left, unread := c.left(ctx, parent, child)
+		failed = append(failed, unread...)
 		var mine []*object.Object
-		for _, o := range append(Owned(child.Informer, parent), left...) {
+		for _, o := range Owned(child.Informer, parent) {
 			if object.Deleting(parent) || selector.Matches(object.LabelsOf(o)) {
 				mine = append(mine, o)
-			} else if err := release(ctx, parent, o, write); err != nil {
+			} else if err := release(ctx, parent, o, write); err != nil && !kube.Outdated(err) { // an event follows
 				failed = append(failed, err)
+			}
+		}
+		for _, l := range left {
+			isMine, err := c.settle(ctx, parent, l, selector, write)
+			if err != nil {
+				failed = append(failed, err)
+			} else if isMine {
+				mine = append(mine, l.live)
 			}
 		}
 		for _, o := range c.Orphans(parent, child.Informer, selector) {
@@ -177,8 +183,5 @@ func release(ctx context.Context, parent, o *object.Object, write plan.Writer) e
 	}
 	free.SetOwnerReferences(refs)
 	_, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: free, Why: "released by " + object.Describe(parent) + ", whose selector it does not match"})
-	if kube.Outdated(err) {
-		return nil
-	}
 	return err
 }

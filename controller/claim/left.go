@@ -8,9 +8,12 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/plan"
 )
 
 // Left has children that may have left a cache of the objects with a label only, by losing the label: such a cache shows this in the
@@ -67,11 +70,12 @@ func (l *Left) remove(parent object.Ref, child *object.Object) {
 	}
 }
 
-// left returns the children of parent that are noted in Left, without those that are deleted, that are not owned by parent any more, or
-// that are in the cache. They are removed from Left, unless parent is being deleted: then they are not released, and are its children
-// in the next Claim too.
-func (c *BySelector) left(ctx context.Context, parent *object.Object, cache Cache) ([]*object.Object, error) {
-	var found []*object.Object
+// A leftChild is a child that is noted in Left: as it was then, and as it is now.
+type leftChild struct{ noted, live *object.Object }
+
+// left returns the children of parent that are noted in Left. Those that are deleted, that are not owned by parent any more, or that are
+// in the cache are removed from Left and not returned. If some cannot be read, the others are returned nevertheless.
+func (c *BySelector) left(ctx context.Context, parent *object.Object, cache Cache) (found []leftChild, failed []error) {
 	key := object.RefOf(parent)
 	for _, noted := range c.Left.children(key, cache.Kind) {
 		live, err := c.GetLive(ctx, noted)
@@ -79,18 +83,34 @@ func (c *BySelector) left(ctx context.Context, parent *object.Object, cache Cach
 			if apierrors.IsForbidden(err) {
 				c.Left.remove(key, noted) // so that the parent is reconciled nevertheless when it is tried again
 			}
-			return nil, fmt.Errorf("read %s, which may have lost its labels: %w", object.Describe(noted), err)
+			failed = append(failed, fmt.Errorf("read %s, which may have lost its labels: %w", object.Describe(noted), err))
+			continue
 		}
-		owned := err == nil && isOwned(live, parent.GetUID()) && cache.Informer.Lacks(live)
-		if !owned || !object.Deleting(parent) {
+		if err != nil || !isOwned(live, parent.GetUID()) || !cache.Informer.Lacks(live) {
 			c.Left.remove(key, noted)
+			continue
 		}
-		if owned {
-			live.SetManagedFields(nil) // as in a cache
-			found = append(found, live)
+		live.SetManagedFields(nil) // as in a cache
+		found = append(found, leftChild{noted, live})
+	}
+	return found, failed
+}
+
+// settle releases a leftChild if the selector does not match it, and reports whether it is still a child of parent. A child stays noted
+// until it is released, since no event follows if that fails, and while parent is being deleted.
+func (c *BySelector) settle(ctx context.Context, parent *object.Object, child leftChild, selector labels.Selector, write plan.Writer) (mine bool, err error) {
+	if object.Deleting(parent) {
+		return true, nil
+	}
+	if mine = selector.Matches(object.LabelsOf(child.live)); !mine {
+		if err := release(ctx, parent, child.live, write); kube.Outdated(err) {
+			return false, kube.Requeue(err)
+		} else if err != nil {
+			return false, err
 		}
 	}
-	return found, nil
+	c.Left.remove(object.RefOf(parent), child.noted)
+	return mine, nil
 }
 
 // isOwned reports whether the controller of o has this UID.

@@ -2,7 +2,9 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +15,10 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
 	"metascript/controller/plan/plantest"
 )
 
@@ -83,6 +87,59 @@ func TestClaimOfChildrenThatLeft(t *testing.T) {
 				t.Errorf("%v is not forgotten", left.of)
 			}
 		})
+	}
+}
+
+func TestChildThatLeftIsReleasedInTheNextClaimIfTheFirstFails(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	for name, failure := range map[string]error{
+		"somebody else has changed it": apierrors.NewConflict(schema.GroupResource{}, "a", nil),
+		"the API server is slow":       context.DeadlineExceeded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := &Left{}
+			left.Note(object.RefOf(parent), objecttest.ConfigMap("a", parent))
+			owner := &BySelector{Children: []Cache{narrowCache(t)}, Selector: GeneratedSelector, Left: left, GetLive: func(context.Context, *object.Object) (*object.Object, error) {
+				return unmatched("a", parent), nil
+			}}
+			_, err := owner.Claim(t.Context(), parent, &plantest.Recorder{Fail: func(plan.Op) error { return failure }})
+			if !errors.Is(err, failure) || kube.Outdated(failure) != errors.Is(err, kube.ErrRequeue) {
+				t.Errorf("error %v of the first claim", err)
+			}
+			write := &plantest.Recorder{}
+			if _, err := owner.Claim(t.Context(), parent, write); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff([]string{"update ConfigMap default/a"}, write.Recorded()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			if len(left.of) != 0 {
+				t.Errorf("%v is still noted", left.of)
+			}
+		})
+	}
+}
+
+func TestChildThatCannotBeReadDoesNotKeepOthersFromRelease(t *testing.T) {
+	parent, left, write := objecttest.Widget(nil), &Left{}, &plantest.Recorder{}
+	for _, name := range []string{"a", "b", "c"} {
+		left.Note(object.RefOf(parent), objecttest.ConfigMap(name, parent))
+	}
+	owner := &BySelector{Children: []Cache{narrowCache(t)}, Selector: GeneratedSelector, Left: left, GetLive: func(_ context.Context, o *object.Object) (*object.Object, error) {
+		if o.GetName() == "b" {
+			return nil, context.DeadlineExceeded
+		}
+		return unmatched(o.GetName(), parent), nil
+	}}
+	if _, err := owner.Claim(t.Context(), parent, write); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	got := slices.Sorted(slices.Values(write.Recorded()))
+	if diff := cmp.Diff([]string{"update ConfigMap default/a", "update ConfigMap default/c"}, got); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if noted := left.of[object.RefOf(parent)]; len(noted) != 1 {
+		t.Errorf("%v is still noted, want only b", noted)
 	}
 }
 
