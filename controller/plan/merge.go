@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"metascript/controller/object"
@@ -126,15 +125,17 @@ func byKey(list []any, key string) map[string]map[string]any {
 	return items
 }
 
-// identity returns the value of a merge key as text. A number has the same text as int64, float64 and json.Number; Sprint
-// would return 1e+06 for a million as float64.
+// identity returns the value of a merge key as text. A number has the same text as int64, float64 and json.Number, and as it has when
+// it is read back: the API server stores -0.0 as 0.
 func identity(value any) string {
-	if text, ok := value.(string); ok {
-		return text
+	switch v := value.(type) {
+	case string:
+		return v
+	case float64:
+		if v == 0 {
+			return "0"
+		}
 	}
-	if f, ok := value.(float64); ok {
-		text, _ := json.Marshal(f) // fails only for what JSON has no spelling for
-		return string(text)
-	}
-	return fmt.Sprint(tree.Native(value)) // a map or a list is no pointer then
+	text, _ := json.Marshal(tree.Native(value)) // fails only for what JSON has no spelling for
+	return string(text)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -304,6 +305,16 @@ func TestNumbersIdentifyListItemsForEveryType(t *testing.T) {
 		if diff := cmp.Diff(want, merge(tree.GoMap(observed), last, list(float64(number)))); diff != "" {
 			t.Errorf("uid %d (-want +got):\n%s", number, diff)
 		}
+	}
+}
+
+func TestNegativeZeroIdentifiesTheItemThatIsStoredWithZero(t *testing.T) {
+	item := func(n any) map[string]any {
+		return map[string]any{"l": []any{map[string]any{"uid": n, "x": true}}}
+	}
+	stored, set := item(int64(0)), item(math.Copysign(0, -1))
+	if diff := cmp.Diff(set, merge(tree.GoMap(stored), set, set)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

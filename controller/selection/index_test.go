@@ -58,7 +58,7 @@ func TestUnknownNamespaceMatchesNoSelector(t *testing.T) {
 }
 
 func TestRequired(t *testing.T) {
-	got := Required(selects(t, "app=web,tier in (b,a),!old,zone notin (z),there"))
+	got := Required(selects(t, "app=web,tier in (b,a,b),!old,zone notin (z),there"))
 	want := []Requirement{{"app", []string{"web"}}, {"there", nil}, {"tier", []string{"a", "b"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -62,8 +62,8 @@ func Required(selector labels.Selector) []Requirement {
 	for _, r := range all {
 		switch r.Operator() {
 		case apiselection.In, apiselection.Equals, apiselection.DoubleEquals:
-			required = append(required, Requirement{r.Key(), r.ValuesUnsorted()})
-			slices.Sort(required[len(required)-1].Values)
+			values := slices.Sorted(slices.Values(r.ValuesUnsorted()))
+			required = append(required, Requirement{r.Key(), slices.Compact(values)})
 		case apiselection.Exists, apiselection.GreaterThan, apiselection.LessThan:
 			required = append(required, Requirement{Key: r.Key()})
 		}

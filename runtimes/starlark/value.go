@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
@@ -62,6 +63,9 @@ func (a *converter) convert(v starlark.Value) (any, *engine.Error) {
 	case starlark.Float:
 		return float64(v), a.float(float64(v))
 	case starlark.String:
+		if !utf8.ValidString(string(v)) {
+			return nil, a.notUTF8("is a string that is not valid UTF-8: %q", v)
+		}
 		return string(v), a.Count(len(v) + 2)
 	case plainDict:
 		return a.element(map[string]any(v.m))
@@ -79,6 +83,14 @@ func (a *converter) convert(v starlark.Value) (any, *engine.Error) {
 		return a.list(v)
 	}
 	return nil, a.notJSON(v)
+}
+
+// notUTF8 returns the error for a string with a part of a character. The API server would store another string in its place, so that the
+// object would be updated again and again.
+func (a *converter) notUTF8(format string, s starlark.String) *engine.Error {
+	err := a.Errorf(format, engine.Clip(string(s), naming.Max))
+	err.Hint = "s[i] and s[i:j] count bytes; list(s.codepoints()) has the characters"
+	return err
 }
 
 // numberSize is the approximate size of a number as JSON, in bytes. To format every number only to count it would cost too much.
@@ -112,6 +124,9 @@ func (a *converter) dict(d *starlark.Dict) (any, *engine.Error) {
 			err := a.Errorf("has a key that is %s, want strings only", article(typeName(k)))
 			err.Hint = "make a string of it with str(key)"
 			return nil, err
+		}
+		if !utf8.ValidString(string(key)) {
+			return nil, a.notUTF8("has a key that is not valid UTF-8: %q", key)
 		}
 		if err := a.EnterKey(string(key)); err != nil {
 			return nil, err
