@@ -85,9 +85,8 @@
 // its queue, with the reason. A worker takes a key, waits until the caches show what the last reconcile of this parent wrote,
 // and reconciles the parent, with one version of the hooks from the beginning to the end:
 //
-//   - the parent is read from the cache. If nothing that the last reconcile used has changed, nothing is done; see package remember. If
-//     the parent does not exist, or is not selected, what is remembered of it is dropped. If it is paused by its annotation, nothing
-//     is done
+//   - the parent is read from the cache. If nothing that the last reconcile used has changed, or it is paused by its annotation, nothing
+//     is done; see package remember. If it does not exist, or is not selected, what is remembered of it is dropped
 //   - the finalizer keeper adds our finalizer if there is a finalize hook
 //   - package claim lists the children, and adopts and releases
 //   - the caller calls the customize hook, selects the related objects, and calls the sync or finalize hook: a script or a
