@@ -61,6 +61,12 @@ func (s *CustomizeCache) NamesGroup(group string) bool {
 	return false
 }
 
+// Selects reports whether a rule is for objects of the kind of the parent, so that the parent may be one of its own related objects.
+// The reconcile of the parent calls it.
+func (s *CustomizeCache) Selects(kind object.Kind) bool {
+	return slices.ContainsFunc(s.Rules, func(rule related.Rule) bool { return rule.ObjectKind() == kind })
+}
+
 // Forget drops all responses. It does not close the caches: related.Caches.Forget does.
 func (s *CustomizeCache) Forget() {
 	s.mu.Lock()

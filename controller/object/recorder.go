@@ -1,6 +1,10 @@
 package object
 
-import "metascript/engine/packed"
+import (
+	"slices"
+
+	"metascript/engine/packed"
+)
 
 // A Recorder records what a script reads of the objects in its request. A nil *Recorder records nothing. It is not safe for concurrent
 // use.
@@ -71,7 +75,8 @@ func (r *Recorder) Forget() {
 	}
 }
 
-// ReadsTheSame reports whether it is known that the script reads the same of its parent if that is now. The script must have ended.
+// ReadsTheSame reports whether it is known that the script reads the same of its parent if that is now, also as a related object. The
+// script must have ended.
 func (r *Recorder) ReadsTheSame(now *Object) bool {
 	if r == nil || len(r.Parents) != 1 {
 		return false
@@ -80,6 +85,8 @@ func (r *Recorder) ReadsTheSame(now *Object) bool {
 	if err != nil {
 		return false
 	}
-	_, same := r.Parents[0].Reads().Hold(r.Parents[0].packed, content)
-	return same
+	return !slices.ContainsFunc(slices.Concat(r.Parents, r.Related), func(o Recorded) bool {
+		_, same := o.Reads().Hold(o.packed, content)
+		return o.GetUID() == now.GetUID() && !same
+	})
 }

@@ -28,7 +28,7 @@ func (w *worker) answerOf(ctx context.Context, key object.Ref, why queue.Reason)
 		return remember.Computed, false
 	}
 	var related func() ([]*object.Object, bool)
-	if why&queue.RelatedChanged != 0 {
+	if why&queue.RelatedChanged != 0 || state.customize.Selects(key.Kind) { // an event of the parent itself is no RelatedChanged
 		related = func() ([]*object.Object, bool) { return w.r.newReconciliation(key).caller.Reselect(parent) }
 	}
 	if source = state.memory.Holds(binding.Observed(w.r.binding, parent, w.r.epoch.Now()), related); source == remember.Computed {

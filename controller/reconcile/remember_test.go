@@ -392,6 +392,56 @@ func TestChangeIsRemembered(t *testing.T) {
 	}
 }
 
+// A parent may be one of its own related objects. Then what the script reads of it as one counts too.
+func TestParentAmongItsRelatedObjects(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ignored bool // changes of the status are ignored, so that only a resync can find them
+		change  func(*object.Object)
+		called  bool
+	}{
+		{"an annotation", false, func(o *object.Object) { o.SetAnnotations(map[string]string{"note": "7"}) }, true},
+		{"it leaves", false, func(o *object.Object) { o.SetLabels(map[string]string{"peer": "no"}) }, true},
+		{"its status", false, func(o *object.Object) { o.Map()["status"].(map[string]any)["children"] = int64(5) }, true},
+		{"its status, of which changes are ignored", true, func(o *object.Object) { o.Map()["status"].(map[string]any)["children"] = int64(5) }, true},
+		{"what is not read", false, func(o *object.Object) { o.Map()["unread"] = int64(7) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSmallWorld(t, true)
+				w.delete(t, w.get(t, "Widget", "b"))
+				w.settle(t)
+				a := w.get(t, "Widget", "a")
+				w.binding.Rule(a.GroupVersionKind()).IgnoreStatusChanges = c.ignored
+				a.Map()["spec"] = map[string]any{"count": int64(2), "peers": true}
+				a.SetGeneration(2)
+				w.store(t, a)
+				w.settle(t)
+				delete(a.Map(), "status") // the next reconcile writes only the status, and has read none
+				w.store(t, a)
+				w.settle(t)
+				for range 2 {
+					w.worker.resync()
+					w.settle(t)
+				}
+				a = w.get(t, "Widget", "a")
+				if got, _ := a.Field("status", "peers"); got != int64(3) { // one peer, with two children
+					t.Errorf("the status says %v of the peers, want 3: the script was not called after the status was written", got)
+				}
+				c.change(a)
+				before := w.calls
+				w.store(t, a)
+				w.settle(t)
+				w.worker.resync()
+				w.settle(t)
+				if called := w.calls > before; called != c.called {
+					t.Errorf("the script was called: %t", called)
+				}
+			})
+		})
+	}
+}
+
 // Where recorded reads were of no use for long, some reconciles count as reading whole objects. One whose reads are of use ends this.
 func TestReadsAreRecordedWhileOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -179,11 +179,12 @@ func (s *states) begin(parent object.Ref, version *call.Version) *parentState {
 	return state
 }
 
-// rest notes that the reconcile of a parent that ends now need not be done, and that this was found in an epoch.
+// rest notes that the reconcile of a parent that ends now need not be done, and that this was found in an epoch. A parent that may be
+// one of its own related objects does not rest, since its event as one neither queues nor wakes it.
 func (s *states) rest(parent object.Ref, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if state := s.all[parent]; state != nil && !state.woken {
+	if state := s.all[parent]; state != nil && !state.woken && !state.customize.Selects(parent.Kind) {
 		state.rests, state.restsIn = true, epoch
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +41,8 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
+	"metascript/controller/related"
+	"metascript/controller/selection"
 	"metascript/engine"
 	"metascript/runtimes"
 )
@@ -65,6 +68,12 @@ var resourcesOfSmallWorld = map[string]schema.GroupVersionResource{
 	"Widget": objecttest.Widgets, "ConfigMap": objecttest.ConfigMaps, "Secret": secretObjects.GroupVersionResource,
 }
 
+// peersRule selects widgets by a label, most often also the one whose spec asks for them.
+var (
+	widgetObjects = kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true}
+	peersRule     = hook.RelatedRule{APIVersion: "example.com/v1", Resource: "widgets", Query: selection.Query{Labels: labels.SelectorFromSet(labels.Set{"peer": "yes"})}}
+)
+
 // newSmallWorld returns a world with the widgets a and b, each with one child. It must be called in a bubble of synctest.
 func newSmallWorld(t *testing.T, remembers bool) *smallWorld {
 	t.Helper()
@@ -79,14 +88,18 @@ func newSmallWorldOf(t *testing.T, remembers bool, language string) *smallWorld 
 	w.client = fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 	w.Reconciler, _ = newTestReconcilerOver(t, w.client, w.hook("1"), nil)
 	b := w.binding
-	b.Write, b.Labels, b.Discover = w, claim.GeneratedLabels, kubetest.Served{secretObjects}
+	b.Write, b.Labels, b.Discover = w, claim.GeneratedLabels, kubetest.Served{secretObjects, widgetObjects}
 	b.Rules[configMapKind] = plan.InPlace
 	b.GetLive = func(ctx context.Context, o *object.Object) (*object.Object, error) {
 		return stored(w.of(o).Get(ctx, o.GetName(), metav1.GetOptions{}))
 	}
 	b.Claimer.(*claim.BySelector).GetLive = b.GetLive
-	b.Customize = hookFunc(func(*hook.Request) (*hook.Response, error) {
-		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
+	b.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		rules := []hook.RelatedRule{secretsRule}
+		if peers, _ := req.Parent.Field("spec", "peers"); peers == true {
+			rules = append(rules, peersRule)
+		}
+		return &hook.Response{Related: rules}, nil
 	})
 	b.Remembers, b.Tagged = w.levels()
 	b.Scripted = language != webhook
@@ -97,6 +110,8 @@ func newSmallWorldOf(t *testing.T, remembers bool, language string) *smallWorld 
 	reset(w.Reconciler)
 	t.Cleanup(w.close)
 	t.Cleanup(w.queue.ShutDown)
+	w.shared.Related.Watch(related.Parent{Controller: nobody{}}, []related.Rule{{Resource: widgetObjects}})
+	t.Cleanup(func() { w.shared.Related.Leave(nobody{}) })
 	if err := w.watch(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +123,19 @@ func newSmallWorldOf(t *testing.T, remembers bool, language string) *smallWorld 
 		w.store(t, objecttest.Widget(func(o *object.Object) {
 			o.SetName(name)
 			o.SetUID(types.UID("uid-" + name))
+			o.SetLabels(map[string]string{"peer": "yes"})
 			o.Map()["spec"] = map[string]any{"count": int64(1)}
 		}))
 		w.settle(t)
 	}
 	return w
 }
+
+// nobody keeps the cache of widgets as related objects open, since a cache that is filled again takes a random time.
+type nobody struct{}
+
+// EnqueueParent implements related.Controller.
+func (nobody) EnqueueParent(object.Ref) {}
 
 // levels returns what is remembered of the sync hook.
 func (w *smallWorld) levels() (remembers, tagged bool) {
@@ -334,7 +356,7 @@ func (w *smallWorld) act(t *testing.T, random *rand.Rand) {
 	child, other, secret := w.get(t, "ConfigMap", name+"-0"), w.get(t, "ConfigMap", name+"-1"), w.get(t, "Secret", fmt.Sprint("s", random.IntN(3)))
 	switch parent := w.get(t, "Widget", name); random.IntN(30) {
 	case 0:
-		parent.Map()["spec"] = map[string]any{"count": random.Int64N(4)}
+		parent.Map()["spec"] = map[string]any{"count": random.Int64N(4), "peers": random.IntN(2) == 0}
 		parent.SetGeneration(parent.GetGeneration() + 1)
 		w.store(t, parent)
 	case 1:
@@ -375,6 +397,9 @@ func (w *smallWorld) act(t *testing.T, random *rand.Rand) {
 		if child != nil {
 			w.changeChild(t, random, child)
 		}
+	case 23:
+		parent.SetLabels(map[string]string{"peer": []string{"yes", "no"}[random.IntN(2)]})
+		w.store(t, parent)
 	default:
 		w.worker.resync()
 	}

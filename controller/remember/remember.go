@@ -41,7 +41,8 @@
 //     reason for the parent. A parent whose selector changes has an event itself.
 //   - Children that a cache lacks since they have lost the label of its objects: they are noted before the event adds its reason.
 //   - Related objects, and namespaces by whose labels a rule selects: their events add a reason for each parent whose rules match
-//     the object before or after the change. A cache that is being filled is an error, so that the reconcile is not clean.
+//     the object before or after the change. A cache that is being filled is an error, so that the reconcile is not clean. The parent
+//     itself may be one of them, and has no such event: if a rule is for its kind, all related objects are compared each time.
 //   - ControllerRevisions. Their events add no reason if they show a change as we make it. The Snapshot has those of the parent, and the
 //     events of orphans add a reason.
 //   - What we write ourselves. A reconcile that writes something other than the status is not clean. A status that it has written is in

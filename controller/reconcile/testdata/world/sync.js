@@ -18,10 +18,14 @@ function read(o) {
 
 const sum = (objects) => objects.map(read).reduce((a, b) => a + b, 0);
 
+const about = (peers) => Object.values(peers)
+  .map(({metadata, status}) => 1 + (status?.children ?? 0) + Number(metadata.annotations?.note ?? 0))
+  .reduce((a, b) => a + b, 0);
+
 exports.sync = ({parent, children, related}) => {
   const maps = Object.values(children["ConfigMap.v1"]), secrets = Object.values(related["Secret.v1"]), {count} = parent.spec;
   const answer = {
-    status: {children: maps.length, total: sum([parent, ...maps, ...secrets])},
+    status: {children: maps.length, peers: about(related["Widget.example.com/v1"] ?? {}), total: sum([parent, ...maps, ...secrets])},
     children: [...Array(count).keys()].map((i) => ({
       apiVersion: "v1",
       kind: "ConfigMap",

@@ -11,6 +11,12 @@ local read(o) =
   else if VERSION == '5' then std.length(std.toString(extra))
   else std.get(extra, 'read', 0);
 
+local about(peers) = std.foldl(
+  function(n, p) n + 1 + std.get(std.get(p, 'status', {}), 'children', 0) + std.parseInt(std.get(std.get(p.metadata, 'annotations', {}), 'note', '0')),
+  std.objectValues(peers),
+  0
+);
+
 local sum(objects) = std.foldl(function(n, o) n + read(o), objects, 0);
 
 {
@@ -19,7 +25,7 @@ local sum(objects) = std.foldl(function(n, o) n + read(o), objects, 0);
     local secrets = std.objectValues(related['Secret.v1']);
     local count = parent.spec.count;
     {
-      status: { children: std.length(maps), total: sum([parent] + maps + secrets) },
+      status: { children: std.length(maps), peers: about(std.get(related, 'Widget.example.com/v1', {})), total: sum([parent] + maps + secrets) },
       children: [{
         apiVersion: 'v1',
         kind: 'ConfigMap',
