@@ -14,7 +14,7 @@ import (
 func Pack(content map[string]any) (Map, error) {
 	p := parsers.Get().(*Parser)
 	defer parsers.Put(p)
-	p.out, p.entries, p.depth = p.out[:0], p.entries[:0], 0
+	p.begin(nil)
 	defer p.release()
 	if err := p.pack(content); err != nil {
 		return Map{}, err
@@ -64,7 +64,7 @@ func (p *Parser) packText(s string) {
 }
 
 func (p *Parser) packMap(m map[string]any) error {
-	base, first := len(p.out), len(p.entries)
+	base, first := p.open()
 	for key, v := range m {
 		start := len(p.out)
 		p.packText(key)
@@ -74,14 +74,11 @@ func (p *Parser) packMap(m map[string]any) error {
 		}
 		p.entries = append(p.entries, entry{start, len(p.out), keyEnd - len(key), keyEnd})
 	}
-	p.sort(base, first)
-	err := p.close(tagMap, base, first)
-	p.entries = p.entries[:first]
-	return err
+	return p.close(tagMap, base, first)
 }
 
 func (p *Parser) packArray(list []any) error {
-	base, first := len(p.out), len(p.entries)
+	base, first := p.open()
 	for _, v := range list {
 		start := len(p.out)
 		if err := p.packNested(v); err != nil {
@@ -89,9 +86,7 @@ func (p *Parser) packArray(list []any) error {
 		}
 		p.entries = append(p.entries, entry{start: start, end: len(p.out)})
 	}
-	err := p.close(tagArray, base, first)
-	p.entries = p.entries[:first]
-	return err
+	return p.close(tagArray, base, first)
 }
 
 func (p *Parser) packNested(v any) error {

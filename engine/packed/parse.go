@@ -2,10 +2,12 @@ package packed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +42,8 @@ type Parser struct {
 	out     []byte
 	entries []entry // of the maps and arrays that are being read
 	spare   []byte
+	later   later
+	moved   int // how many bytes were moved within out, or from and to it
 }
 
 // An entry is an element of a map or an array that was read: where it begins in out and, in a map, its key.
@@ -63,8 +67,7 @@ const maxReused = 1 << 20
 
 // Parse makes a packed object of JSON text, which may be changed afterwards.
 func (p *Parser) Parse(text []byte) (Map, error) {
-	p.in, p.i, p.depth, p.outer = text, 0, 0, ""
-	p.out, p.entries = p.out[:0], p.entries[:0]
+	p.begin(text)
 	defer p.release()
 	p.space()
 	if p.peek() != '{' {
@@ -79,6 +82,13 @@ func (p *Parser) Parse(text []byte) (Map, error) {
 	return own(p.out), nil
 }
 
+// begin drops what is left of the last object.
+func (p *Parser) begin(text []byte) {
+	p.in, p.i, p.depth, p.outer = text, 0, 0, ""
+	p.out, p.entries, p.moved = p.out[:0], p.entries[:0], 0
+	p.later.clear()
+}
+
 // own returns the object in a copy of a block. The last byte of the copy is not used: so an address after the last value is in the
 // same memory.
 func own(block []byte) Map {
@@ -91,7 +101,7 @@ func own(block []byte) Map {
 func (p *Parser) release() {
 	p.in = nil
 	if cap(p.out) > maxReused {
-		p.out, p.spare, p.entries = nil, nil, nil
+		p.out, p.spare, p.entries, p.later = nil, nil, nil, later{}
 	}
 }
 
@@ -175,8 +185,7 @@ func (p *Parser) nested(tag byte) error {
 	if p.depth++; p.depth > maxDepth {
 		return fmt.Errorf("the JSON text is nested deeper than %d levels", maxDepth)
 	}
-	defer func() { p.depth-- }()
-	base, first := len(p.out), len(p.entries)
+	base, first := p.open()
 	var err error
 	if p.i++; tag == tagMap {
 		err = p.fields()
@@ -186,17 +195,12 @@ func (p *Parser) nested(tag byte) error {
 	if err != nil {
 		return err
 	}
-	if tag == tagMap {
-		if p.depth == 1 {
-			p.add(first)
-		}
-		p.sort(base, first)
+	if tag == tagMap && p.depth == 1 {
+		p.add(first)
 	}
-	if err := p.close(tag, base, first); err != nil {
-		return err
-	}
-	p.entries = p.entries[:first]
-	return nil
+	err = p.close(tag, base, first)
+	p.depth--
+	return err
 }
 
 // add adds the fields of Missing to the object, unless one of its entries is one of them.
@@ -314,17 +318,46 @@ func (p *Parser) drop(start, keyStart, keyEnd int) (bool, error) {
 	return true, err
 }
 
-// sort sorts the entries of a map by their keys. Of entries with the same key it keeps the last.
-func (p *Parser) sort(base, first int) {
+// open begins a map or an array. It returns where it begins in out, and the index of its first entry.
+func (p *Parser) open() (base, first int) {
+	base = len(p.out)
+	if p.depth > maxMoved {
+		p.out = append(p.out, noPart...)
+	}
+	return base, len(p.entries)
+}
+
+// close ends a map or an array, which has all entries from first on, and removes these.
+func (p *Parser) close(tag byte, base, first int) (err error) {
+	inPlace := tag == tagArray || p.sort(first) && adjacent(p.entries[first:], base)
+	switch {
+	case p.depth > maxMoved:
+		p.postpone(tag, base, first)
+		if p.depth == maxMoved+1 {
+			err = p.writePart(base)
+		}
+	case inPlace:
+		err = p.addHeader(tag, base, first)
+	default:
+		p.arrange(base, first)
+		err = p.addHeader(tag, base, first)
+	}
+	p.entries = p.entries[:first]
+	return err
+}
+
+// sort sorts the entries of a map by their keys, and reports whether they were sorted already. Of entries with the same key it keeps the
+// last.
+func (p *Parser) sort(first int) bool {
 	all := p.entries[first:]
 	sorted := true
 	for i := 1; i < len(all) && sorted; i++ {
 		sorted = bytes.Compare(p.key(all[i-1]), p.key(all[i])) < 0
 	}
-	if sorted && (len(all) == 0 || all[0].start == base) && p.adjacent(all) {
-		return
+	if sorted {
+		return true
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return bytes.Compare(p.key(a), p.key(b)) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(bytes.Compare(p.key(a), p.key(b)), a.start-b.start) })
 	kept := all[:0]
 	for i, e := range all {
 		if i+1 < len(all) && bytes.Equal(p.key(e), p.key(all[i+1])) {
@@ -333,61 +366,89 @@ func (p *Parser) sort(base, first int) {
 		kept = append(kept, e)
 	}
 	p.entries = p.entries[:first+len(kept)]
-	p.spare = p.spare[:0]
-	for i, e := range kept {
-		start := base + len(p.spare)
-		p.spare = append(p.spare, p.out[e.start:e.end]...)
-		kept[i].start, kept[i].end = start, base+len(p.spare)
-	}
-	p.out = append(p.out[:base], p.spare...)
+	return false
 }
 
-// adjacent reports whether there is nothing between entries.
-func (p *Parser) adjacent(all []entry) bool {
-	for i := 1; i < len(all); i++ {
-		if all[i].start != all[i-1].end {
+// arrange moves the entries of a map so that they follow each other in out, from base on.
+func (p *Parser) arrange(base, first int) {
+	p.spare = p.spare[:0]
+	for i, e := range p.entries[first:] {
+		start := base + len(p.spare)
+		p.spare = append(p.spare, p.out[e.start:e.end]...)
+		p.entries[first+i].start, p.entries[first+i].end = start, base+len(p.spare)
+	}
+	p.out = append(p.out[:base], p.spare...)
+	p.moved += 2 * len(p.spare)
+}
+
+// adjacent reports whether entries follow each other in out, from base on.
+func adjacent(all []entry, base int) bool {
+	for _, e := range all {
+		if e.start != base {
 			return false
 		}
+		base = e.end
 	}
 	return true
 }
 
 func (p *Parser) key(e entry) []byte { return p.out[e.keyStart:e.keyEnd] }
 
-// close puts the tag and the header in front of the elements, which begin at base.
-func (p *Parser) close(tag byte, base, first int) error {
+// uvarintSize returns the length of a varint.
+func uvarintSize(n int) int { return (bits.Len64(uint64(n)|1) + 6) / 7 }
+
+// offsetWidth returns the width of the offsets in the table of n elements that have a size together; 0 if they have none.
+func offsetWidth(n, size int) int {
+	switch {
+	case n <= maxPlain:
+		return 0
+	case size < maxNarrow:
+		return 2
+	}
+	return 4
+}
+
+// headerSize returns the length of the tag and the header of n elements that have a size together.
+func headerSize(n, size int) int {
+	rest := uvarintSize(n) + offsetWidth(n, size)*n
+	return 1 + uvarintSize(rest+size) + rest
+}
+
+// appendHeader appends the tag and the header of n elements that have a size together, without the table.
+func appendHeader(buf []byte, tag byte, n, size int) []byte {
+	rest := uvarintSize(n) + offsetWidth(n, size)*n
+	buf = binary.AppendUvarint(append(buf, tag), uint64(rest+size))
+	return binary.AppendUvarint(buf, uint64(n))
+}
+
+// setOffset sets an offset in a table.
+func setOffset(table []byte, width, i, offset int) {
+	switch width {
+	case 2:
+		binary.LittleEndian.PutUint16(table[2*i:], uint16(offset))
+	case 4:
+		binary.LittleEndian.PutUint32(table[4*i:], uint32(offset))
+	}
+}
+
+var errTooLarge = errors.New("the JSON text is larger than 4 GiB")
+
+// addHeader puts the tag and the header in front of the elements, which begin at base.
+func (p *Parser) addHeader(tag byte, base, first int) error {
 	all := p.entries[first:]
 	size := len(p.out) - base
-	var fixed [1 + 2*binary.MaxVarintLen64]byte
-	var number [binary.MaxVarintLen64]byte
-	count := binary.AppendUvarint(number[:0], uint64(len(all)))
-	table := 0
-	if len(all) > maxPlain {
-		table = 2 * len(all)
-		if size >= maxNarrow {
-			table = 4 * len(all)
-		}
-	}
 	if size > math.MaxUint32 {
-		return errors.New("the JSON text is larger than 4 GiB")
+		return errTooLarge
 	}
-	header := append(fixed[:0], tag)
-	header = binary.AppendUvarint(header, uint64(len(count)+table+size))
-	header = append(header, count...)
-	shift := len(header) + table
+	shift := headerSize(len(all), size)
 	p.out = slices.Grow(p.out, shift)[:len(p.out)+shift]
-	copy(p.out[base+shift:], p.out[base:base+size])
-	copy(p.out[base:], header)
-	at := p.out[base+len(header):]
-	switch {
-	case table == 0:
-	case size < maxNarrow:
+	copy(p.out[base+shift:], p.out[base:])
+	p.moved += size
+	appendHeader(p.out[:base], tag, len(all), size)
+	if width := offsetWidth(len(all), size); width > 0 {
+		table := p.out[base+shift-width*len(all):]
 		for i, e := range all {
-			binary.LittleEndian.PutUint16(at[2*i:], uint16(e.start-base))
-		}
-	default:
-		for i, e := range all {
-			binary.LittleEndian.PutUint32(at[4*i:], uint32(e.start-base))
+			setOffset(table, width, i, e.start-base)
 		}
 	}
 	return nil
