@@ -3,11 +3,14 @@ package jsonnet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"metascript/engine"
 	"metascript/engine/enginetest"
+	"metascript/engine/packed"
 )
 
 // packObjects returns v, a part of a request, with packed objects in place of maps that have metadata.
@@ -73,6 +76,37 @@ func TestPackedObjects(t *testing.T) {
 			all := map[string]any{"parent": enginetest.Pack(arg["parent"].(map[string]any)), "children": engine.GoMap(arg["children"].(map[string]any))}
 			got, err = p.Call(context.Background(), "sync", all, env)
 			sameOutcome(t, name+" all of "+text, got, err, want, wantErr)
+		}
+	}
+}
+
+// Long texts and integers beyond 2^53 are not kept as values, so that under a key whose value is read apart they are read with the map.
+func TestLongValuesOfKeysThatAreReadApart(t *testing.T) {
+	long := strings.Repeat("a", 80)
+	for _, expression := range []string{`parent.spec.generation`, `parent.spec`, `std.mergePatch(parent.spec, { a: 2 })`, `std.get(parent.spec, 'generation')`, `parent.spec { b:: super.a }`} {
+		p := compile(t, `{ sync(parent, children):: { v: `+expression+` } }`)
+		for n, c := range []struct{ before, after any }{
+			{long, long + "a"}, {long, "short"}, {"short", long}, {"short", "other"}, {int64(1) << 60, int64(1)<<60 + 1}, {int64(1), int64(1) << 60}, {int64(1) << 60, long},
+		} {
+			object := func(v any) packed.Map {
+				return enginetest.Pack(map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"generation": v, "a": int64(1)}})
+			}
+			before, after := object(c.before), object(c.after)
+			identified := engine.Env{Identify: func(m engine.Map) (string, string) {
+				if _, ok := m.Get("spec"); !ok {
+					return "", ""
+				}
+				return "apart", fmt.Sprint(expression, n)
+			}}
+			for _, env := range []engine.Env{{}, identified, identified} { // the second time the tree is shared
+				read := (&packed.Recorder{}).Record(before)
+				if _, err := p.Call(context.Background(), "sync", map[string]any{"parent": read.Map(), "children": map[string]any{}}, env); err != nil {
+					t.Fatal(err)
+				}
+				if _, hold := read.Reads().Hold(before, after); hold {
+					t.Errorf("%s: a change from %v to %v is not found", expression, c.before, c.after)
+				}
+			}
 		}
 	}
 }

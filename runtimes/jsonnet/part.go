@@ -28,6 +28,7 @@ type part struct {
 	once      sync.Once // makes the fields below
 	object    *simpleLayers
 	items     []entry
+	wholeKeys []string // of values that would be read apart, if they were kept as values: they are read with the map
 
 	// root is the part of the packed object in which value is, for which reads are recorded; nil if there is none.
 	root   *part
@@ -77,22 +78,29 @@ func (p *part) within(in *part) *part {
 	return p
 }
 
-// apart returns the entry of a scalar in a map that is read apart from it, or e if no reads are recorded.
+// apart returns the entry of a scalar in a map that is read apart from it, or e if no reads are recorded, or it is not kept as a value.
 func (e entry) apart(in *part, key string) entry {
-	if in.root == nil || e.content == nil {
+	switch {
+	case in.root == nil:
+		return e
+	case e.content == nil:
+		in.wholeKeys = append(in.wholeKeys, key)
 		return e
 	}
 	p := &part{Unary: ast.Unary{Op: opPart, Expr: nullNode}, root: in.root, offset: in.offset, scalar: &apart{e.content, key}}
 	return entry{body: &p.Unary}
 }
 
-// record records that the script has made something of p.
+// record records that the script has made something of p, whose entries are made.
 func (r *request) record(p *part) {
 	for _, object := range r.recorded[p.root] {
 		if p.scalar != nil {
 			object.ValueRead(p.offset, p.scalar.key)
-		} else {
-			object.EntriesRead(p.offset)
+			continue
+		}
+		object.EntriesRead(p.offset)
+		for _, key := range p.wholeKeys {
+			object.ValueRead(p.offset, key)
 		}
 	}
 }
@@ -189,13 +197,13 @@ func (r *request) sharedTree(v engine.Map, at *place) *part {
 
 // make returns the interpreter's value of p, for the call of g.
 func (p *part) make(g *guard) value {
+	p.once.Do(p.fill)
 	if p.root != nil {
 		g.request.record(p)
 	}
 	if p.scalar != nil {
 		return p.scalar.value
 	}
-	p.once.Do(p.fill)
 	if p.object != nil {
 		g.charge(int64(len(p.object.fields)) / 8)
 		return newObject(p.object)
