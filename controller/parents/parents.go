@@ -46,7 +46,7 @@ type Events interface {
 //
 // If mayLeave is not nil, the next reconcile follows as soon as the caches show the writes of this one. Most often the hook returns
 // another status then, so that this one is left to it, if mayLeave permits it for the parent with the status; Left says so. The status of every
-// second reconcile is written in any case, also if the hook returns none.
+// second reconcile is written in any case, also if the hook returns none; if it has to wait, or the write fails, it is left again.
 func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, response *hook.Response, mayLeave func(*object.Object) bool, write plan.Writer) (*object.Object, time.Duration, error) {
 	left := w.Memory.left
 	w.Memory.left = nil
@@ -64,7 +64,11 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 	if w.Memory.isUnstored(parent, changed) {
 		return parent, 0, nil
 	}
-	if wait := w.delay(parent, changed, response); wait > 0 {
+	wait := w.delay(parent, changed, response)
+	if left != nil {
+		w.Memory.left = changed // until it is written
+	}
+	if wait > 0 {
 		return parent, wait, nil
 	}
 	if mayLeave != nil && left == nil && mayLeave(changed) {
@@ -84,12 +88,13 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 	if err != nil {
 		return nil, 0, err
 	}
+	w.Memory.left = nil
 	w.Memory.contention.Count(time.Now())
 	w.noteStored(stored, changed, response)
 	return stored, 0, nil
 }
 
-// WriteLeft writes the status that was left to this reconcile, whose hook has failed. It does nothing if there is none, or if it is
+// WriteLeft writes the status that was left to this reconcile, which has failed before its hook has answered. It does nothing if there is none, or if it is
 // that of another generation of the parent.
 func (w *Writer) WriteLeft(ctx context.Context, parent *object.Object, write plan.Writer) error {
 	if left := w.Memory.left; left == nil || left.GetGeneration() != parent.GetGeneration() {

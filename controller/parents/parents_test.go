@@ -1,15 +1,21 @@
 package parents
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
 	"metascript/controller/revisions"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
@@ -48,6 +54,56 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 	if wait := w.delay(edited, changed, response); wait != 0 {
 		t.Errorf("after an edit it waits %s", wait)
 	}
+}
+
+// A status that was left is left again while it is not written.
+func TestStatusThatWasLeftIsKeptUntilItIsWritten(t *testing.T) {
+	conflict := apierrors.NewConflict(objecttest.Widgets.GroupResource(), "w", nil)
+	for name, c := range map[string]struct {
+		fail  error
+		often int // writes before, which delay another one
+	}{
+		"a conflict":     {conflict, 0},
+		"another error":  {errors.New("refused"), 0},
+		"a field fought": {nil, throttle.ContentionAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, parent, to := newTestWriter(), objecttest.Widget(nil), &statusWriter{}
+			response := &hook.Response{Status: map[string]any{"by": "one"}}
+			mayLeave := func(*object.Object) bool { return true }
+			if _, _, err := w.WriteStatus(t.Context(), parent, response, mayLeave, to); err != nil || !w.Left {
+				t.Fatalf("it is left: %t, %v", w.Left, err)
+			}
+			for range c.often {
+				w.Memory.contention.Count(time.Now())
+			}
+			to.fail = c.fail
+			if _, wait, err := w.WriteStatus(t.Context(), parent, response, mayLeave, to); (wait > 0) != (c.often > 0) || (err != nil) != (c.fail != nil) {
+				t.Errorf("it waits %s, %v", wait, err)
+			}
+			to.fail, to.written, w.Memory.contention = nil, nil, nil
+			for range 2 {
+				if err := w.WriteLeft(t.Context(), parent, to); err != nil {
+					t.Error(err)
+				}
+			}
+			if diff := cmp.Diff([]any{"one"}, to.written); diff != "" {
+				t.Errorf("written (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A statusWriter has the field by of the statuses that were written, and fails with fail.
+type statusWriter struct {
+	written []any
+	fail    error
+}
+
+// Do implements plan.Writer.
+func (s *statusWriter) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	s.written = append(s.written, StatusOf(op.Object)["by"])
+	return op.Object, s.fail
 }
 
 func TestUnstoredStatusIsForgotten(t *testing.T) {

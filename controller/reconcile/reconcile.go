@@ -154,7 +154,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	}
 	observed, err := c.binding.Claimer.Claim(ctxBeforeHooks, parent, write)
 	if err != nil {
-		return 0, err
+		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
 	}
 	response, observed, err := c.desiredState(ctx, parent, observed, write)
 	if err != nil {

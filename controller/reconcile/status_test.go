@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -148,32 +149,51 @@ func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 
 // A reconcile that fails before it comes to the status has the delay of its error, although a status was left to it, which it writes.
 func TestStatusThatWasLeftDoesNotHurryErrors(t *testing.T) {
-	var failed error
-	script := scriptOf(t, returnsOne)
-	sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
-		response, err := script.Call(t.Context(), req)
-		return response, errors.Join(err, failed)
-	})
-	r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
-	r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
-	reset(r)
-	fillCaches(t, r)
-	key := objecttest.WidgetRef("default", "w")
-	r.worker.process(t.Context(), key, queue.Resync)
-	if r.queue.Take(key) != queue.ChildChanged {
-		t.Error("the status is not left to another reconcile")
+	for _, of := range []string{"the hook", "the claim"} {
+		t.Run(of, func(t *testing.T) {
+			failed := map[string]error{}
+			script := scriptOf(t, returnsOne)
+			sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
+				response, err := script.Call(t.Context(), req)
+				return response, errors.Join(err, failed["the hook"])
+			})
+			r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+			r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
+			r.binding.Claimer = failingClaimer{r.binding.Claimer, func() error { return failed["the claim"] }}
+			reset(r)
+			fillCaches(t, r)
+			key := objecttest.WidgetRef("default", "w")
+			r.worker.process(t.Context(), key, queue.Resync)
+			if r.queue.Take(key) != queue.ChildChanged {
+				t.Error("the status is not left to another reconcile")
+			}
+			failed[of] = errors.New("broken")
+			for range 2 {
+				r.states.of(key).pending = pendingWrites{}
+				r.worker.process(t.Context(), key, queue.ChildChanged)
+				if why := r.queue.Pending(key); why != 0 {
+					t.Errorf("after an error it is queued for %s", why)
+				}
+			}
+			if diff := cmp.Diff([]string{"create ConfigMap default/c", "update status Widget default/w"}, write.Recorded()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
 	}
-	failed = errors.New("broken")
-	for range 2 {
-		r.states.of(key).pending = pendingWrites{}
-		r.worker.process(t.Context(), key, queue.ChildChanged)
-		if why := r.queue.Pending(key); why != 0 {
-			t.Errorf("after an error it is queued for %s", why)
-		}
+}
+
+// A failingClaimer is a Claimer that fails when it says so.
+type failingClaimer struct {
+	claim.Claimer
+	fails func() error
+}
+
+// Claim implements claim.Claimer.
+func (c failingClaimer) Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error) {
+	if err := c.fails(); err != nil {
+		return nil, err
 	}
-	if diff := cmp.Diff([]string{"create ConfigMap default/c", "update status Widget default/w"}, write.Recorded()); diff != "" {
-		t.Errorf("writes (-want +got):\n%s", diff)
-	}
+	return c.Claimer.Claim(ctx, parent, write)
 }
 
 // returnsOne is a script that returns a child and a status.
