@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"strings"
+
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 )
@@ -10,6 +12,16 @@ import (
 type cached struct {
 	object.Object
 	fields *ownership.Fields
+}
+
+// GetName returns the name, or a copy of it if there is no namespace. client-go uses that as the key of the object, and its indexes keep the
+// key when the object is replaced. The copy does not keep the object in memory.
+func (c *cached) GetName() string {
+	name := c.Object.GetName()
+	if c.GetNamespace() == "" {
+		name = strings.Clone(name)
+	}
+	return name
 }
 
 // objectOf returns the object of what is stored.

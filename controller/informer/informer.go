@@ -234,10 +234,19 @@ const (
 // everywhere is the index value of the orphans of all namespaces. It is not a valid name of a namespace.
 const everywhere = "*"
 
+// copies returns texts of an object as the values of an index. An index keeps a value as long as any object has it, which may be longer than
+// it keeps the object. So the values are copies, which do not keep the object in memory.
+func copies(texts ...string) []string {
+	for i, text := range texts {
+		texts[i] = strings.Clone(text)
+	}
+	return texts
+}
+
 // ownerIndex implements cache.IndexFunc.
 func ownerIndex(obj any) ([]string, error) {
 	if ref := object.ControllerOf(objectOf(obj)); ref != nil {
-		return []string{string(ref.UID)}, nil
+		return copies(string(ref.UID)), nil
 	}
 	return nil, nil
 }
@@ -256,7 +265,7 @@ func orphanIndex(obj any) ([]string, error) {
 	if object.ControllerOf(o) != nil {
 		return nil, nil
 	}
-	return []string{o.GetNamespace(), everywhere}, nil
+	return []string{strings.Clone(o.GetNamespace()), everywhere}, nil
 }
 
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.

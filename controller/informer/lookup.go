@@ -73,7 +73,7 @@ func (i *Informer) WithFinalizer(name string) []*object.Object {
 }
 
 // finalizerIndex implements cache.IndexFunc.
-func finalizerIndex(obj any) ([]string, error) { return objectOf(obj).GetFinalizers(), nil }
+func finalizerIndex(obj any) ([]string, error) { return copies(objectOf(obj).GetFinalizers()...), nil }
 
 // Orphans returns the objects without a controller that match a selector, in a namespace or, if it is "", in all; in no order. It
 // reads the orphans with the labels that the selector requires.
@@ -172,11 +172,11 @@ func (l lookup) values(obj any) ([]string, error) {
 
 // namespaceIndex implements cache.IndexFunc.
 func namespaceIndex(obj any) ([]string, error) {
-	return []string{objectOf(obj).GetNamespace()}, nil
+	return copies(objectOf(obj).GetNamespace()), nil
 }
 
 // nameIndex implements cache.IndexFunc.
-func nameIndex(obj any) ([]string, error) { return []string{objectOf(obj).GetName()}, nil }
+func nameIndex(obj any) ([]string, error) { return copies(objectOf(obj).GetName()), nil }
 
 // ensure adds an index to each part, unless it has one. It returns false if a part has too many indexes, or has stopped.
 func (p parts) ensure(name string, index cache.IndexFunc) bool {
