@@ -3,6 +3,8 @@ package informer
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 )
@@ -22,6 +24,17 @@ func (c *cached) GetName() string {
 		name = strings.Clone(name)
 	}
 	return name
+}
+
+// DeepCopyObject implements runtime.Object. The object cannot be changed, so that it is shared. With the environment variable
+// KUBE_CACHE_MUTATION_DETECTOR, client-go compares what is cached with such a copy.
+func (c *cached) DeepCopyObject() runtime.Object {
+	copied := *c
+	if c.fields != nil {
+		fields := *c.fields
+		copied.fields = &fields
+	}
+	return &copied
 }
 
 // objectOf returns the object of what is stored.

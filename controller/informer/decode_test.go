@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
@@ -313,3 +314,15 @@ func TestErrorsOfRequests(t *testing.T) {
 }
 
 var _ watch.Decoder = (*eventReader)(nil)
+
+// client-go can compare what is cached with copies, to find code that changes it.
+func TestCopiesOfCachedObjectsAreEqual(t *testing.T) {
+	o, err := newDecoder(Spec{}, nil).object(podText(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fields = &ownership.Fields{Set: "x"}
+	if copied := o.DeepCopyObject(); !reflect.DeepEqual(copied, o) || copied == runtime.Object(o) {
+		t.Errorf("got %#v, want a copy of %#v", copied, o)
+	}
+}
