@@ -199,7 +199,7 @@ func (c *Caller) find(ctx context.Context, rule related.Rule, caches related.Vie
 func (c *Caller) openCaches(parent *object.Object, cached *CustomizeCache, results []*customizeResult, rules []related.Rule) related.View {
 	if cached.caches == nil || !slices.Equal(cached.used, results) || !slices.EqualFunc(cached.Rules, rules, related.Rule.SameResource) {
 		cached.used, cached.Rules = results, rules
-		cached.caches = c.watchRelated(object.RefOf(parent), rules)
+		cached.caches = c.watchRelated(object.RefOf(parent).Clone(), rules)
 		cached.mu.Lock()
 		defer cached.mu.Unlock()
 		maps.DeleteFunc(cached.Responses, func(_ string, r *customizeResult) bool { return !slices.Contains(results, r) })

@@ -41,6 +41,17 @@ type Ref struct {
 // RefOf returns the Ref of o.
 func RefOf(o *Object) Ref { return Ref{o.GroupVersionKind(), KeyOf(o)} }
 
+// Clone returns r with copies of its texts, which do not keep the object of RefOf in memory. What is remembered for longer than the object
+// has such a Ref.
+func (r Ref) Clone() Ref {
+	text := r.Kind.Group + r.Kind.Version + r.Kind.Kind + r.Namespace + r.Name // one block of memory for all
+	cut := func(like string) (part string) {
+		part, text = text[:len(like)], text[len(like):]
+		return part
+	}
+	return Ref{Kind{Group: cut(r.Kind.Group), Version: cut(r.Kind.Version), Kind: cut(r.Kind.Kind)}, Key{cut(r.Namespace), cut(r.Name)}}
+}
+
 // Describe returns the kind and name of o for messages, such as "Pod default/web-0".
 func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }
 

@@ -1,10 +1,13 @@
 package object
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/engine/packed"
 )
 
 func newObject(apiVersion, kind, namespace, name string) *Object {
@@ -34,6 +37,24 @@ func TestKeyOf(t *testing.T) {
 	}
 	if got, want := KeyOf(newObject("v1", "Node", "", "n1")), (Key{Name: "n1"}); got != want {
 		t.Errorf("KeyOf(node) = %v, want %v", got, want)
+	}
+}
+
+func TestRefOfAnObjectThatIsGone(t *testing.T) {
+	for _, of := range []*Object{newObject("example.com/v1", "Widget", "default", "w"), newObject("v1", "Node", "", "n1")} {
+		content, err := packed.Pack(of.Map())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, want := content.Ref(), RefOf(of)
+		ref := RefOf(OfPacked(content)).Clone()
+		runtime.GC()
+		if !there.To(packed.Map{}) {
+			t.Errorf("the clone of the Ref keeps %v in memory", want)
+		}
+		if ref != want {
+			t.Errorf("got %v, want %v", ref, want)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ const (
 // that have changed or whose children or related objects have changed, before the others. Every ninth key is one of the others,
 // so that they do not starve. Within both the order is first in, first out.
 //
+// The keys are copied, so that a key of an object does not keep the object in memory: it may be queued after a long time, and what is
+// remembered of a parent has the key that Get returned.
+//
 // It is safe for concurrent use.
 type Queue struct {
 	*work.Queue[object.Ref]
@@ -77,6 +80,7 @@ func New(pool *work.Pool, name, tenant string, metrics workqueue.MetricsProvider
 
 // Enqueue adds key to the queue.
 func (q *Queue) Enqueue(key object.Ref, why Reason) {
+	key = key.Clone()
 	q.mu.Lock()
 	q.now[key] |= why
 	q.mu.Unlock()
@@ -86,6 +90,7 @@ func (q *Queue) Enqueue(key object.Ref, why Reason) {
 // EnqueueAfter adds key to the queue after wait. If the key is queued earlier, the reason is used with the next reconcile that
 // has no other.
 func (q *Queue) EnqueueAfter(key object.Ref, why Reason, wait time.Duration) {
+	key = key.Clone()
 	q.mu.Lock()
 	q.later[key] |= why
 	q.mu.Unlock()
@@ -95,6 +100,7 @@ func (q *Queue) EnqueueAfter(key object.Ref, why Reason, wait time.Duration) {
 // Postpone adds key to the queue after wait, as EnqueueAfter does. Its reasons are those of the key from now on, so that a
 // postponed key that is urgent is urgent again, also if it is queued earlier for another reason.
 func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
+	key = key.Clone()
 	q.mu.Lock()
 	q.now[key] |= why
 	q.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/work"
+	"metascript/engine/packed"
 )
 
 // newQueue returns a queue that is shut down when the test ends.
@@ -466,5 +467,25 @@ func TestConcurrentWorkers(t *testing.T) {
 	}
 	if len(taken) != keys {
 		t.Errorf("%d keys were returned, want %d", len(taken), keys)
+	}
+}
+
+// A key that is queued, or waits, does not keep the object in memory of which it is.
+func TestKeysDoNotKeepObjects(t *testing.T) {
+	for name, add := range map[string]func(q *Queue, key object.Ref){
+		"queued":    func(q *Queue, key object.Ref) { q.Enqueue(key, ParentChanged) },
+		"later":     func(q *Queue, key object.Ref) { q.EnqueueAfter(key, Resync, time.Hour) },
+		"postponed": func(q *Queue, key object.Ref) { q.Postpone(key, ChildChanged, time.Hour) },
+	} {
+		content, err := packed.Pack(objecttest.Widget(nil).Map())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, q := content.Ref(), newQueue(t)
+		add(q, object.RefOf(object.OfPacked(content)))
+		runtime.GC()
+		if !there.To(packed.Map{}) {
+			t.Errorf("%s: the key keeps the object in memory", name)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (t *Tally) Begin(parent object.Ref) *Attempt {
 		if t.parents == nil {
 			t.parents = map[object.Ref]*Attempt{}
 		}
-		t.parents[parent] = known
+		t.parents[parent.Clone()] = known
 		t.MoveLast(known)
 	}
 	return known
