@@ -302,7 +302,7 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 	contention := contentions[child]
 	if contention == nil || !op.Again || contention.Forgotten(time.Now()) {
 		contention = &throttle.Contention{}
-		contentions[child] = contention
+		contentions[child.Clone()] = contention
 	}
 	wait, report := contention.Delay(time.Now())
 	if report {

@@ -111,7 +111,7 @@ func (m *Memory) deletionContention(op plan.Op) *throttle.Contention {
 	contention := m.recreated[child]
 	if contention == nil || contention.Forgotten(time.Now()) {
 		contention = &throttle.Contention{}
-		m.recreated[child] = contention
+		m.recreated[child.Clone()] = contention
 	}
 	return contention
 }

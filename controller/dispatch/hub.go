@@ -207,6 +207,7 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 	if _, joined := h.joined[who]; !joined || len(queries) == 0 && !h.adopting[who][parent] {
 		return
 	}
+	parent = parent.Clone()
 	h.adopters.Set(adopter[W]{who, parent}, queries...)
 	if len(queries) == 0 {
 		delete(h.adopting[who], parent)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,9 +51,12 @@ func (m Memory) Note(stored, config *object.Object) error {
 	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, d.String())
 	}
-	m[stored.GetUID()] = o
+	m[uidOf(stored)] = o
 	return nil
 }
+
+// uidOf returns a copy of the UID of o, which does not keep o in memory.
+func uidOf(o *object.Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }
 
 // Keep drops all children that are not observed.
 func (m Memory) Keep(observed *object.Set) { keep(m, observed) }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/engine/packed"
 )
 
 // onServerSide is server-side apply of Pods by method, that remembers nothing, and knows of no managedFields.
@@ -526,5 +528,23 @@ func TestPathString(t *testing.T) {
 		if got := path.String(); got != want {
 			t.Errorf("%#v reads %q, want %q", path, got, want)
 		}
+	}
+}
+
+// What is remembered of a child does not keep what was stored in memory.
+func TestMemoryKeepsNoObjects(t *testing.T) {
+	memory, unstored := Memory{}, Unstored{}
+	content, err := packed.Pack(parseObject(t, storedPod).Map())
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, written := content.Ref(), parseObject(t, misspelled)
+	stored := object.OfPacked(content)
+	if err := memory.Note(stored, written); err != nil {
+		t.Fatal(err)
+	}
+	unstored.Note(stored, written)
+	if runtime.GC(); !there.To(packed.Map{}) {
+		t.Errorf("an object is in memory since %v and %v were noted", memory, unstored)
 	}
 }

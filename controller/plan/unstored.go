@@ -32,7 +32,7 @@ func (u Unstored) Note(stored, written *object.Object) []string {
 	for i, path := range missing {
 		fields[i] = path.String()
 	}
-	u[stored.GetUID()] = unstored{remembered(written), fields}
+	u[uidOf(stored)] = unstored{remembered(written), fields}
 	return fields
 }
 
@@ -48,7 +48,7 @@ func (u Unstored) NoteUnknown(op Op, unknown []string) bool {
 			fields = append(fields, field)
 		}
 	}
-	u[op.Object.GetUID()] = unstored{remembered(op.Updated), fields}
+	u[uidOf(op.Object)] = unstored{remembered(op.Updated), fields}
 	return difference(contentOf(op.Object), tree.GoMap(u.without(op.Object, op.Updated))) == nil
 }
 

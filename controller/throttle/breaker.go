@@ -126,7 +126,7 @@ func (b *Breaker) Note(parent object.Ref, q Input, err error, now time.Time) err
 	}
 	if r == nil {
 		r = &record{Input: q}
-		b.parents[parent] = r
+		b.parents[parent.Clone()] = r
 	}
 	r.err = err
 	if timeout {

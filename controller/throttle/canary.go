@@ -100,7 +100,7 @@ func (c *Canary) count(parent object.Ref, fault *engine.Error, now time.Time) bo
 		return false
 	}
 	c.drop(parent)
-	if c.failed[parent] = fault != nil; c.began.IsZero() {
+	if c.failed[parent.Clone()] = fault != nil; c.began.IsZero() {
 		c.began = now
 	}
 	if fault != nil {
