@@ -61,8 +61,8 @@ type Queue struct {
 	*work.Queue[object.Ref]
 	limiter workqueue.TypedRateLimiter[object.Ref]
 
-	// mu guards the fields below. The order calls urgent with the lock of the pool held, so no method of work.Queue may be
-	// called with mu held.
+	// mu guards the fields below. The order calls urgent, and the work.Queue calls due, with the lock of the pool held, so no method of
+	// work.Queue may be called with mu held.
 	mu    sync.Mutex
 	now   map[object.Ref]Reason // the reasons of keys that are queued, or postponed
 	later map[object.Ref]Reason // the reasons of keys that are added after a delay
@@ -74,7 +74,7 @@ func New(pool *work.Pool, name, tenant string, metrics workqueue.MetricsProvider
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](minBackoff, maxBackoff)
 	q := &Queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
 	order := &priorityOrder{isUrgent: q.urgent, waiting: map[object.Ref]position{}}
-	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Tenant: tenant, Order: order, Limiter: limiter, Metrics: metrics})
+	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Tenant: tenant, Order: order, Limiter: limiter, Metrics: metrics, Due: q.due})
 	return q
 }
 
@@ -87,8 +87,7 @@ func (q *Queue) Enqueue(key object.Ref, why Reason) {
 	q.Add(key)
 }
 
-// EnqueueAfter adds key to the queue after wait. If the key is queued earlier, the reason is used with the next reconcile that
-// has no other.
+// EnqueueAfter adds key to the queue after wait. If the key is taken earlier for another reason, it is added nevertheless.
 func (q *Queue) EnqueueAfter(key object.Ref, why Reason, wait time.Duration) {
 	key = key.Clone()
 	q.mu.Lock()
@@ -113,21 +112,34 @@ func (q *Queue) Retry(key object.Ref, wait time.Duration) {
 	q.EnqueueAfter(key, Retry, max(q.limiter.When(key), wait))
 }
 
-// Take returns and removes the reasons for a key that Get returned. The reasons of EnqueueAfter are returned only if there are no
-// others.
+// due is called when the time of a key that is added after a delay has come.
+func (q *Queue) due(key object.Ref) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if why := q.later[key]; why != 0 {
+		q.now[key] |= why
+		delete(q.later, key)
+	}
+}
+
+// Drop drops what is kept of a key that does not exist any more: its back-off, and the reasons of EnqueueAfter.
+func (q *Queue) Drop(key object.Ref) {
+	q.Forget(key)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.later, key)
+}
+
+// Take returns and removes the reasons for a key that Get returned. Those of EnqueueAfter are among them once its time has come.
 func (q *Queue) Take(key object.Ref) Reason {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	why := q.now[key]
-	if why == 0 {
-		why = q.later[key]
-		delete(q.later, key)
-	}
 	delete(q.now, key)
 	return why
 }
 
-// Pending returns the reasons of a key that Take would return now, other than those of EnqueueAfter.
+// Pending returns the reasons of a key that Take would return now.
 func (q *Queue) Pending(key object.Ref) Reason {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -207,6 +208,35 @@ func TestReasonOfEnqueueAfterIsNotUsedEarlier(t *testing.T) {
 	}
 	q.Enqueue(queueKey("a"), ParentChanged)
 	checkOrder(t, q, "a: parent")
+}
+
+// The time of EnqueueAfter may come while the key waits for another reason.
+func TestReasonOfEnqueueAfterIsUsedWhileKeyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.EnqueueAfter(queueKey("a"), ScriptChanged, time.Minute)
+		q.Enqueue(queueKey("a"), Resync)
+		time.Sleep(2 * time.Minute) // in the time of the bubble
+		checkOrder(t, q, "a: script,resync")
+		if len(q.later) > 0 || q.Len() > 0 {
+			t.Errorf("afterwards there are %v and %d keys", q.later, q.Len())
+		}
+	})
+}
+
+func TestDropDropsReasonsOfEnqueueAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Retry(queueKey("a"), time.Minute)
+		q.Enqueue(queueKey("a"), ParentChanged)
+		q.Drop(queueKey("a"))
+		if len(q.later) > 0 || q.NumRequeues(queueKey("a")) > 0 {
+			t.Errorf("%v are kept, and %d retries", q.later, q.NumRequeues(queueKey("a")))
+		}
+		checkOrder(t, q, "a: parent")
+		time.Sleep(2 * time.Minute) // in the time of the bubble
+		checkOrder(t, q, "a: ")
+	})
 }
 
 func TestReasonsOfEnqueueAfterAreMerged(t *testing.T) {
@@ -458,9 +488,6 @@ func TestConcurrentWorkers(t *testing.T) {
 	working.Wait()
 	for i := range keys {
 		key := queueKey(fmt.Sprint(i))
-		for range 2 { // the reasons of EnqueueAfter may still be there
-			taken[key] |= q.Take(key)
-		}
 		if want := ParentChanged | ChildChanged | Resync; taken[key] != want {
 			t.Errorf("%s: reasons %s, want %s", key, taken[key], want)
 		}

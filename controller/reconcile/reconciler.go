@@ -366,7 +366,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, 
 
 // forget drops what is remembered of a parent that the controller does not have any more:
 //
-//   - its back-off in the queue
+//   - its back-off in the queue, and the reasons for which it is reconciled later
 //   - its failures and results in the breakers, the canary and the tallies of the fallbacks, of the current version
 //   - its children that may have lost their labels
 //   - the responses of the customize hook, and its queries in related.Caches
@@ -375,7 +375,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, 
 // Two things are dropped elsewhere: its Redactor when the reconcile ends, by redactors, and its queries in the Hub when an event
 // shows that it is gone, by updateAdopter.
 func (r *Reconciler) forget(key object.Ref) {
-	r.queue.Forget(key)
+	r.queue.Drop(key)
 	r.current.Load().Forget(key)
 	r.binding.Left.Forget(key)
 	r.forgetRelated(key)

@@ -14,6 +14,7 @@ type Config[K comparable] struct {
 	Order   workqueue.Queue[K]            // the order in which keys are processed; not shared with another queue, and guarded by the pool's lock
 	Limiter workqueue.TypedRateLimiter[K] // counts failures, see Forget; required by Forget and NumRequeues
 	Metrics workqueue.MetricsProvider     // nil: there are no metrics
+	Due     func(K)                       // called before a key of AddAfter is added, with the pool's lock held; nil is not called
 }
 
 // A Queue has the keys of one controller. It is safe for concurrent use.
@@ -21,6 +22,7 @@ type Queue[K comparable] struct {
 	pool    *Pool
 	tenant  string
 	limiter workqueue.TypedRateLimiter[K]
+	due     func(K)
 	metrics *metrics[K] // nil: there are none
 
 	// The pool's lock guards the fields below.
@@ -46,9 +48,12 @@ type Queue[K comparable] struct {
 
 // NewQueue returns a queue. Workers process its keys after [Queue.Serve].
 func NewQueue[K comparable](p *Pool, c Config[K]) *Queue[K] {
+	if c.Due == nil {
+		c.Due = func(K) {}
+	}
 	return &Queue[K]{
-		added: sync.Cond{L: &p.mu},
-		pool:  p, tenant: c.Tenant, limiter: c.Limiter, metrics: newMetrics[K](c.Name, c.Metrics), order: c.Order,
+		added: sync.Cond{L: &p.mu}, due: c.Due,
+		pool: p, tenant: c.Tenant, limiter: c.Limiter, metrics: newMetrics[K](c.Name, c.Metrics), order: c.Order,
 		dirty: map[K]bool{}, processing: map[K]bool{}, later: map[K]*delay{}, idle: make(chan struct{}),
 	}
 }
@@ -112,6 +117,7 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 		return
 	case wait <= 0:
 		q.metrics.retried()
+		q.due(key)
 		q.add(key)
 		q.pool.start()
 		return
@@ -120,6 +126,7 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 	default:
 		q.later[key] = q.pool.after(wait, func() {
 			delete(q.later, key)
+			q.due(key)
 			q.add(key)
 		})
 	}
