@@ -13,22 +13,25 @@ import (
 const UntilServed = 5 * time.Second
 
 // RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
-// when the definition of the parents' kind has changed.
+// when the definition of the parents' kind has changed, and does this when the API server certainly serves the new definition: a status
+// that is written earlier may be stored as before.
 func (r *Reconciler) RetryStatus() {
-	r.epoch.Begin()
-	r.states.mu.Lock()
-	defer r.states.mu.Unlock()
-	for key, state := range r.states.all {
-		if state.parent.ForgetUnstored() {
-			r.queue.EnqueueAfter(key, queue.Retry, UntilServed)
+	time.AfterFunc(UntilServed, func() {
+		r.epoch.Begin()
+		r.states.mu.Lock()
+		defer r.states.mu.Unlock()
+		for key, state := range r.states.all {
+			if state.parent.ForgetUnstored() {
+				r.queue.Enqueue(key, queue.Retry)
+			}
 		}
-	}
-	for parent := range r.binding.ReconciledParents() {
-		if r.kinds.LacksStatus(parent.GroupVersionKind()) {
-			r.queue.EnqueueAfter(object.RefOf(parent), queue.Retry, UntilServed)
+		for parent := range r.binding.ReconciledParents() {
+			if r.kinds.LacksStatus(parent.GroupVersionKind()) {
+				r.queue.Enqueue(object.RefOf(parent), queue.Retry)
+			}
 		}
-	}
-	r.kinds.Redefine()
+		r.kinds.Redefine()
+	})
 }
 
 // RetryChildren queues the parents with children of which the API server did not store a field, and forgets that. It is called when

@@ -82,7 +82,7 @@ func TestResyncIsRemembered(t *testing.T) {
 		{"nothing changed", true, func(*testing.T, *smallWorld) {}, 0},
 		{"remembering is off", false, func(*testing.T, *smallWorld) {}, 2},
 		{"it is turned off for the version", true, func(_ *testing.T, w *smallWorld) { w.current.Load().Remember.TurnOff() }, 2},
-		{"the definition of the parents has changed", true, func(_ *testing.T, w *smallWorld) { w.RetryStatus() }, 2},
+		{"the definition of the parents has changed", true, func(_ *testing.T, w *smallWorld) { w.RetryStatus(); time.Sleep(UntilServed) }, 2},
 		{"a definition of another group has changed", true, func(_ *testing.T, w *smallWorld) { w.Rediscover("other.example.com") }, 0},
 		{"roles have changed", true, func(_ *testing.T, w *smallWorld) { w.RetryDenied() }, 2},
 		{"the hooks were outdated", true, func(_ *testing.T, w *smallWorld) { w.states.outdate() }, 2},
@@ -150,7 +150,7 @@ func TestRest(t *testing.T) {
 			synctest.Wait()
 			w.states.begin(object.RefOf(w.get(t, "Widget", "a")), w.current.Load()) // as the reconcile for the event does
 		}, true, false},
-		{"a definition", func(_ *testing.T, w *smallWorld) { w.RetryStatus() }, true, true},
+		{"a definition", func(_ *testing.T, w *smallWorld) { w.RetryStatus(); time.Sleep(UntilServed) }, true, true},
 		{"the hooks", func(t *testing.T, w *smallWorld) { w.answer(t, &hook.Response{}) }, true, true},
 		{"remembering is turned off", func(_ *testing.T, w *smallWorld) { w.current.Load().Remember.TurnOff() }, true, true},
 	} {

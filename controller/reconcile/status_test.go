@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -194,6 +195,50 @@ func (c failingClaimer) Claim(ctx context.Context, parent *object.Object, write 
 		return nil, err
 	}
 	return c.Claimer.Claim(ctx, parent, write)
+}
+
+// While a definition that has changed is not served yet, a status may be stored as before. It is written again when it is served.
+func TestStatusIsWrittenAgainWhenTheDefinitionIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSmallWorld(t, true)
+		server := &pruningServer{w, true}
+		w.binding.Write = server
+		reset(w.Reconciler)
+		edit := func(count int64) {
+			parent := w.get(t, "Widget", "a")
+			parent.Map()["spec"] = map[string]any{"count": count}
+			parent.SetGeneration(parent.GetGeneration() + 1)
+			w.store(t, parent)
+			synctest.Wait()
+			w.processAll(t)
+		}
+		edit(0)
+		w.settle(t)
+		w.RetryStatus()
+		time.Sleep(UntilServed / 2)
+		edit(0)
+		w.processAll(t)
+		server.prunes = false
+		w.settle(t)
+		if _, stored := w.get(t, "Widget", "a").Field("status", "total"); !stored {
+			t.Errorf("the status is %v", w.get(t, "Widget", "a").Map()["status"])
+		}
+	})
+}
+
+// A pruningServer is the API server of a world. While it prunes, the schema of widgets lacks a field of the status.
+type pruningServer struct {
+	*smallWorld
+	prunes bool
+}
+
+// Do implements plan.Writer.
+func (s *pruningServer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	if s.prunes && op.Verb == plan.UpdateStatus {
+		op.Object = object.Copy(op.Object)
+		delete(op.Object.Map()["status"].(map[string]any), "total")
+	}
+	return s.smallWorld.Do(ctx, op)
 }
 
 // returnsOne is a script that returns a child and a status.
