@@ -260,6 +260,7 @@ func (u uses) sameChild(before, now *object.Object) bool {
 // sameParent reports whether the parent is reconciled in the same way. The Snapshot says whether it is selected. hasOurs says that the
 // status is the one that was wanted.
 func (u uses) sameParent(before, now *object.Object, hasOurs bool) bool {
+	u = u.of(now)
 	old, _ := before.Field("spec", "selector")
 	selector, _ := now.Field("spec", "selector")
 	if !reflect.DeepEqual(old, selector) || u.generation && now.GetGeneration() == 0 {

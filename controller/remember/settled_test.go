@@ -125,7 +125,7 @@ func TestSettledInControl(t *testing.T) {
 	}
 }
 
-// A status with observedGeneration that appears is compared from then on, although the answer has none.
+// A status with observedGeneration that appears is compared, although the answer has none: it may have to be updated.
 func TestStatusThatAppears(t *testing.T) {
 	observed := func(version string, status any) *object.Object {
 		return objecttest.Packed(t, objecttest.Widget(func(o *object.Object) {
@@ -141,8 +141,9 @@ func TestStatusThatAppears(t *testing.T) {
 		want   bool
 	}{
 		{observed("1", nil), false},
-		{observed("2", map[string]any{"observedGeneration": int64(1)}), true},
-		{observed("3", map[string]any{"observedGeneration": int64(2)}), false},
+		{observed("2", map[string]any{"observedGeneration": int64(1)}), false},
+		{observed("3", map[string]any{"observedGeneration": int64(1)}), true},
+		{observed("4", map[string]any{"observedGeneration": int64(2)}), false},
 	} {
 		m.Begin(snapshot(1, c.parent), false, undisturbed)
 		settled := m.Settled(7, wholly(c.parent))

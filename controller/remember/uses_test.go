@@ -119,6 +119,7 @@ func TestUsesOfParents(t *testing.T) {
 		{"the status", status, false, nil, setting("status", "x", "y"), false, false},
 		{"the status that was wanted", status, false, nil, setting("status", "x", "y"), true, true},
 		{"a status with observedGeneration", none, false, setting("status", "observedGeneration", int64(1)), setting("status", "x", "y"), false, false},
+		{"an observedGeneration that appears", none, false, nil, setting("status", "observedGeneration", int64(1)), false, false},
 		{"the generation", none, false, nil, setting("metadata", "generation", int64(9)), false, true},
 		{"the generation, with a status", status, false, nil, setting("metadata", "generation", int64(9)), false, false},
 		{"the generation, with a customize hook", none, true, nil, setting("metadata", "generation", int64(9)), false, false},
