@@ -16,15 +16,7 @@ const UntilServed = 5 * time.Second
 // when the definition of the parents' kind has changed, and does this when the API server certainly serves the new definition: a status
 // that is written earlier may be stored as before.
 func (r *Reconciler) RetryStatus() {
-	time.AfterFunc(UntilServed, func() {
-		r.epoch.Begin()
-		r.states.mu.Lock()
-		defer r.states.mu.Unlock()
-		for key, state := range r.states.all {
-			if state.parent.ForgetUnstored() {
-				r.queue.Enqueue(key, queue.Retry)
-			}
-		}
+	retryWhenServed(r, func(state *parentState) bool { return state.parent.ForgetUnstored() }, func() {
 		for parent := range r.binding.ReconciledParents() {
 			if r.kinds.LacksStatus(parent.GroupVersionKind()) {
 				r.queue.Enqueue(object.RefOf(parent), queue.Retry)
@@ -41,14 +33,21 @@ func (r *Reconciler) RetryChildren(group string) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(r.binding.Kinds)), func(kind object.Kind) bool { return kind.Group == group }) {
 		return
 	}
+	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() {})
+}
+
+// retryWhenServed queues the parents for whose states forget returns true, and then calls also, when the API server certainly serves a
+// definition that has just changed. Both are called with the lock of the states held.
+func retryWhenServed(r *Reconciler, forget func(*parentState) bool, also func()) {
 	time.AfterFunc(UntilServed, func() {
 		r.epoch.Begin()
 		r.states.mu.Lock()
 		defer r.states.mu.Unlock()
 		for key, state := range r.states.all {
-			if state.children.Redefine() {
+			if forget(state) {
 				r.queue.Enqueue(key, queue.Retry)
 			}
 		}
+		also()
 	})
 }

@@ -1,5 +1,5 @@
-// Package wire has the client for requests whose bodies and answers are read and written without a runtime.Scheme, as JSON text if a request does
-// not ask for something else.
+// Package wire has the client for requests whose bodies and answers are read and written without a runtime.Scheme, as JSON text if a
+// request does not ask for something else.
 package wire
 
 import (
