@@ -94,8 +94,8 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 	return stored, 0, nil
 }
 
-// WriteLeft writes the status that was left to this reconcile, which has failed before its hook has answered. It does nothing if there is none, or if it is
-// that of another generation of the parent.
+// WriteLeft writes the status that was left to this reconcile, which has failed before its hook has answered. It does nothing if there is
+// none, or if it is that of another generation of the parent.
 func (w *Writer) WriteLeft(ctx context.Context, parent *object.Object, write plan.Writer) error {
 	if left := w.Memory.left; left == nil || left.GetGeneration() != parent.GetGeneration() {
 		return nil
