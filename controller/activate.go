@@ -186,7 +186,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{
 		Events: b.Events, ControllerEvents: a.events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
-		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: finalizers.Removes(o),
+		Observer: a.Observer, Sinks: a.Sinks, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: finalizers.Removes(o),
 	}
 	var failing map[object.Ref]bool
 	if before := m.active.Load(); before != nil {

@@ -72,19 +72,17 @@ type Options struct {
 	Static   *static.Source        // the controller objects; nil: those in the cluster
 	Only     func(object.Ref) bool // reports whether a parent is reconciled; nil: all are
 	Observer observe.Observer      // is called with what the server does; may be nil
+	Sinks    []observe.Sink        // are told of each reconcile
 	DryRun   bool                  // no write is stored in the cluster
 
 	// OnRelated is called with the rules that the customize hook of a controller returned for a parent, before the objects that they
 	// select are read. It may be called concurrently. It may be nil.
 	OnRelated func(of spec.ID, parent object.Ref, rules []related.Rule)
 
-	Election        *Election            // nil: no other server runs at the same time
+	Election        *lease.Election      // nil: no other server runs at the same time
 	Namespace       string               // of the server; default metacontroller
 	WatchNamespaces selection.Namespaces // of parents, children and accounts; nil: all
 }
-
-// Election is lease.Election.
-type Election = lease.Election
 
 func (o *Options) setDefaults() {
 	o.Workers = cmp.Or(max(o.Workers, 0), 8)

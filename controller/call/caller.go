@@ -21,6 +21,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/throttle"
@@ -46,6 +47,8 @@ type Caller struct {
 	Recorder   *object.Recorder   // of what a hook reads, if there is one variant; nil: it is not recorded
 
 	Settled func(cached etags.ID) bool // see hook.Request.Settled, if there is one variant
+	Observe func(observe.Call)         // called after each call of a hook, by one goroutine at a time; nil is not called
+	mu      sync.Mutex                 // is locked while Observe is called
 }
 
 // A Variant is a parent with the fields of one of its revisions, and the hooks that are called for it.
@@ -221,11 +224,33 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (resp
 	redactor := redact.FromContext(ctx)
 	redactor.Add(req.Parent)
 	redactor.AddSets(req.Children, req.Related)
-	response, err = called.Call(ctx, &req)
+	name := hook.Sync
+	if req.Finalizing {
+		name = hook.Finalize
+	}
+	response, err = c.observed(ctx, name, v.Revision, called, &req)
 	if response != nil {
 		redactor.AddSets(response.Children) // Secrets among the desired children
 	}
 	return response, v.wrap(redactor.Error(err)) // before the breaker and the canary keep it
+}
+
+// observed calls a hook, and then Observe.
+func (c *Caller) observed(ctx context.Context, name, revision string, called hook.Hook, req *hook.Request) (*hook.Response, error) {
+	if c.Observe == nil {
+		return called.Call(ctx, req)
+	}
+	req.Now = hook.TimeOf(called)
+	began := time.Now()
+	response, err := called.Call(ctx, req)
+	one := observe.Call{
+		Name: name, Revision: revision, Hook: called, Request: req, Response: response, Err: redact.FromContext(ctx).Error(err),
+		Began: began, Took: time.Since(began),
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Observe(one)
+	return response, err
 }
 
 // recordEvents records the warnings and the events of a response as events about the parent.

@@ -238,7 +238,7 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 	if v.Revision != "" {
 		req = forRevision(req, v)
 	}
-	response, err := v.Customize.Call(ctx, &req)
+	response, err := c.observed(ctx, hook.Customize, v.Revision, v.Customize, &req)
 	if err != nil {
 		return nil, redact.FromContext(ctx).Error(err) // before the breaker and the canary keep it
 	}

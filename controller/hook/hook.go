@@ -90,6 +90,7 @@ type Request struct {
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect
+	Now        time.Time        // request.now; zero: the time of the call. A webhook does not get it
 	Recorder   *object.Recorder // of what a script reads of the objects; nil: it is not recorded
 
 	// Settled reports whether nothing follows from a cached response of a webhook, so that it need not be decoded; nil: something may.

@@ -47,7 +47,10 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 }
 
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
-	arg, now := encode(req, s.Version), s.now()
+	arg, now := encode(req, s.Version), req.Now
+	if now.IsZero() {
+		now = s.now()
+	}
 	arg["now"] = now.UTC().Format(time.RFC3339)
 	env := engine.Env{Tenant: s.Tenant, Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
 	if s.Log != nil {
@@ -109,6 +112,17 @@ func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (
 		s.Observe(time.Since(began), err)
 	}
 	return answer, err
+}
+
+// TimeOf returns the time that a hook would see as request.now if it were called now.
+func TimeOf(h Hook) time.Time {
+	switch h := h.(type) {
+	case *Script:
+		return h.now()
+	case *Fallback:
+		return TimeOf(h.Script)
+	}
+	return time.Now()
 }
 
 func (s *Script) now() time.Time {

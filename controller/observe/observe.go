@@ -4,6 +4,7 @@ package observe
 import (
 	"errors"
 	"iter"
+	"time"
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -39,6 +40,8 @@ type About struct {
 // A Write is an operation and its result.
 type Write struct {
 	plan.Op
+	Began    time.Time
+	Took     time.Duration
 	Before   *object.Object   // from the cache, before the write; nil if it did not exist, or its kind has no cache
 	Stored   *object.Object   // the result; nil if the write failed
 	Err      error            // nil if the write did not fail

@@ -53,6 +53,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	ctx, done := w.r.redactors.begin(ctx, key)
 	defer done()
 	began := time.Now()
+	c.observe(why, began)
 	w.beginMemory(c, control)
 	again, err := w.reconcileRecovering(ctx, c)
 	w.endMemory(c, again, err)
@@ -62,6 +63,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	}
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
+	c.tellSinks(redact.FromContext(ctx), again, err)
 	w.endChurnRound(c)
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
@@ -103,6 +105,7 @@ type reconciliation struct {
 	roller  *roller
 	writer  *children.Writer
 	status  *parents.Writer
+	done    *observe.Reconcile // what the Sinks are told of it; nil without one
 }
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
@@ -146,7 +149,7 @@ func (c *reconciliation) reconcile(ctx context.Context) (time.Duration, error) {
 // once the hook has finalized the parent. An error before the children are planned ends it, and nothing is deleted. It
 // returns the time after which the parent is to be reconciled again; zero for none.
 func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.Duration, error) {
-	write := tracker{c.binding, c.events, c.observer, c.state, c.key, &sync.Mutex{}}
+	write := tracker{c.binding, c.events, c.observer, c.done, c.state, c.key, &sync.Mutex{}}
 	ctxBeforeHooks := c.redactors.beforeHooks(ctx, c.version, c.state)
 	parent, err := c.finalizers.update(ctxBeforeHooks, c.version, parent, write)
 	if err != nil || c.isDone(parent) {

@@ -15,7 +15,7 @@
 //   - package children plans and does the writes to children
 //   - package parents writes the status, and the labels and annotations of decorated objects
 //   - retry.go decides when the parent is reconciled again
-//   - tracker.go passes each write on, and notes what the caches will have to show
+//   - tracker.go passes each write on, notes what the caches will have to show, and tells the Sinks of a reconcile that has ended
 //   - redefine.go queues parents after a definition has changed
 //   - redact.go keeps the values of Secrets out of all texts
 //   - fallback.go reports when a webhook is called in place of a script, overlap.go finds other controllers that select the same
@@ -68,6 +68,7 @@ type Reconciler struct {
 	Strays        Strays
 	changed       func()           // see Options.Changed; not nil
 	observer      observe.Observer // nil if there is none
+	sinks         []observe.Sink   // see Options.Sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	extraWrites   chan struct{}    // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
@@ -103,6 +104,7 @@ type Options struct {
 	Changed func()
 
 	Observer observe.Observer // is called with what is done; nil is not called
+	Sinks    []observe.Sink   // are told of each reconcile
 	Shared   *Shared          // is shared by all Reconcilers of a server; nil stands for one that is not shared
 	Leading  *lease.Gate      // the workers begin once it is open; nil is open
 
@@ -121,7 +123,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	}
 	r := &Reconciler{
 		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
-		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
+		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, sinks: o.Sinks, leading: o.Leading, initialReason: queue.Resync,
 	}
 	if o.Observer == nil {
 		r.extraWrites = make(chan struct{}, b.Workers)

@@ -9,7 +9,6 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
-	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/throttle"
 	"metascript/engine"
@@ -131,7 +130,7 @@ func (w *worker) observeReconciled(key object.Ref, err error) {
 	if w.r.observer == nil {
 		return
 	}
-	about := observe.About{Controller: w.r.binding.Name, Parent: key}
+	about := aboutParent(w.r, key)
 	w.r.observer.Reconciled(about, err)
 	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.Has(parent) {
 		w.r.observer.Dropped(about)

@@ -9,6 +9,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/plan"
+	"metascript/controller/queue"
 	"metascript/controller/redact"
 )
 
@@ -17,7 +18,8 @@ import (
 type tracker struct {
 	binding  *binding.Binding
 	events   *parentEvents
-	observer observe.Observer // nil if there is none
+	observer observe.Observer   // nil if there is none
+	done     *observe.Reconcile // gets the writes; nil if there is no Sink
 	state    *parentState
 	key      object.Ref // of the parent
 
@@ -26,9 +28,9 @@ type tracker struct {
 
 // Do implements plan.Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
-	before := t.begin(op)
+	before, began := t.begin(op), time.Now()
 	stored, err := t.binding.Write.Do(ctx, op)
-	t.end(observe.Write{Op: op, Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
+	t.end(observe.Write{Op: op, Began: began, Took: time.Since(began), Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
 	return stored, err
 }
 
@@ -89,15 +91,50 @@ func (t tracker) cacheShows(op plan.Op, stored *object.Object) func() bool {
 // may show the write before it returns.
 func (t tracker) before(op plan.Op) *object.Object {
 	cache := t.binding.CacheOf(op.Object.GroupVersionKind())
-	if t.observer == nil || cache == nil {
+	if t.observer == nil && t.done == nil || cache == nil {
 		return op.Observed
 	}
 	return cache.Get(object.KeyOf(op.Object))
 }
 
-// observe calls the Observer after a write.
+// observe calls the Observer after a write, and keeps it for the Sinks.
 func (t tracker) observe(write observe.Write) {
+	if t.done != nil {
+		t.done.Writes = append(t.done.Writes, write)
+	}
 	if t.observer != nil {
 		t.observer.Wrote(observe.About{Controller: t.binding.Name, Parent: t.key}, write)
+	}
+}
+
+// aboutParent names a parent of a Reconciler for an Observer or a Sink.
+func aboutParent(r *Reconciler, key object.Ref) observe.About {
+	return observe.About{Controller: r.binding.Name, Parent: key}
+}
+
+// observe begins to collect what the reconcile does, if there is a Sink.
+func (c *reconciliation) observe(why queue.Reason, began time.Time) {
+	if len(c.sinks) == 0 {
+		return
+	}
+	c.done = &observe.Reconcile{About: aboutParent(c.Reconciler, c.key), Kind: c.binding.Kind, Why: why, Began: began}
+	if parent := c.binding.Parent(c.key); parent != nil {
+		c.done.UID = parent.GetUID()
+	}
+	if c.version.Loaded != nil {
+		c.done.Script = c.version.Loaded.Built.Digest
+	}
+	c.caller.Observe = func(call observe.Call) { c.done.Calls = append(c.done.Calls, call) }
+}
+
+// tellSinks tells the Sinks of a reconcile that has ended.
+func (c *reconciliation) tellSinks(redactor *redact.Redactor, again time.Duration, err error) {
+	if c.done == nil {
+		return
+	}
+	c.done.Took, c.done.Source, c.done.Err = time.Since(c.done.Began), c.source, err
+	c.done.Again, c.done.Unseen, c.done.Redactor = again, len(c.state.pending.shown), redactor
+	for _, sink := range c.sinks {
+		sink.Reconciled(c.done)
 	}
 }

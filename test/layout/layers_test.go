@@ -33,6 +33,7 @@ var layers = []string{
 	"revisions",
 	"store",
 	"build",
+	"observe", // what a server tells of its work
 	"references",
 	"queue",
 	"claim",
@@ -45,7 +46,6 @@ var layers = []string{
 	"informer",
 	"throttle",
 	"transition",
-	"observe",
 	"kube",
 	"changes",
 	"rollout",

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"metascript/cmd/metascript/internal/flagvalue"
-	"metascript/controller"
+	"metascript/controller/lease"
 )
 
 // electionFlags are the flags about leader election.
@@ -41,7 +41,7 @@ func podNamespace() string {
 
 // election returns the options for leader election, or nil if it is off. The default of the namespace is ofServer. The identity is new
 // for each process: a restarted container has the same host name as before, and must not treat the old Lease as its own.
-func (f *electionFlags) election(ofServer string) (*controller.Election, error) {
+func (f *electionFlags) election(ofServer string) (*lease.Election, error) {
 	if !f.on {
 		return nil, nil
 	}
@@ -56,5 +56,5 @@ func (f *electionFlags) election(ofServer string) (*controller.Election, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find a name for this server: %w", err)
 	}
-	return &controller.Election{Namespace: namespace, Name: f.id, Identity: host + "_" + string(uuid.NewUUID())}, nil
+	return &lease.Election{Namespace: namespace, Name: f.id, Identity: host + "_" + string(uuid.NewUUID())}, nil
 }
