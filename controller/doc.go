@@ -28,7 +28,7 @@
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers
-//   - observe: what a server tells about its work to the commands that show it
+//   - observe: what a server tells about its work; recording: files with reconciles, to replay them
 //   - changes: shows what a write changes, as lines of YAML
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
 //   - redact: removes the values of Secrets from texts; absent: finds names that a script made of a missing value

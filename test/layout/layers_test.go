@@ -23,6 +23,7 @@ var layers = []string{
 	"children",
 	"parents",
 	"failures",
+	"recording", // files with reconciles that can be replayed
 	"accounts",
 	"binding",
 	"rights", // what a controller has to be permitted
