@@ -11,7 +11,7 @@
 //   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
-//   - offline: one sync without a cluster, for the command line
+//   - offline: one sync without a cluster, for the command line; preview: what a version of the hooks would do for the parents
 //   - failures: classifies the errors of syncs and sums them up
 //   - children: plans and does the writes to the children of a parent
 //   - remember: which reconciles need not be done, because nothing changed; call: decides which hooks are called for a parent, and whether; binding: what a controller object means

@@ -108,12 +108,18 @@ func fillCaches(t testing.TB, r *Reconciler) {
 	}
 }
 
-// reconcileOnce fills the caches, reconciles the widget w, and returns the operations.
+// reconcileOnce fills the caches, reconciles the widget w, and returns the operations. A preview must have said the same.
 func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
 	fillCaches(t, r)
-	_, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(objecttest.WidgetRef("default", "w")))
-	return write.Recorded(), err
+	key := objecttest.WidgetRef("default", "w")
+	told := previewOf(t, r, key)
+	_, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(key))
+	written := write.Recorded()
+	if told != nil && err == nil && r.binding.Revisions == nil {
+		compareWithPreview(t, told, written)
+	}
+	return written, err
 }
 
 func TestReconcile(t *testing.T) {

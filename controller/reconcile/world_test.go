@@ -59,6 +59,8 @@ type smallWorld struct {
 	writes    []string
 	calls     int // of the sync hook
 	settled   int // responses from which nothing followed
+
+	around func(key object.Ref, process func()) // is called in place of process for each parent that is reconciled; may be nil
 }
 
 // webhook is the language of a sync hook that is a webhook with ETags.
@@ -293,7 +295,12 @@ func (w *smallWorld) processAll(t *testing.T) {
 	}
 	slices.SortFunc(keys, func(a, b object.Ref) int { return strings.Compare(a.Name, b.Name) })
 	for _, key := range keys {
-		w.worker.process(t.Context(), key, w.queue.Take(key))
+		process := func() { w.worker.process(t.Context(), key, w.queue.Take(key)) }
+		if w.around != nil {
+			w.around(key, process)
+		} else {
+			process()
+		}
 		w.queue.Done(key)
 		synctest.Wait()
 	}

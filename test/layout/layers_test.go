@@ -19,6 +19,7 @@ var layers = []string{
 	"status", // what the manager reports of one
 	"reconcile",
 	"offline", // what the command line uses in place of both
+	"preview", // what a version would do
 	"call",
 	"children",
 	"parents",
