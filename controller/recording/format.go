@@ -6,7 +6,11 @@
 // recording without it was cut off, and can be used up to there.
 //
 // A recording has no values of Secrets. In their place it has keyed hashes, so that values that are equal have equal hashes; the key is
-// not in the recording. The same values are replaced wherever else they appear.
+// not in the recording. The same values are replaced wherever else they appear; see package scrub.
+//
+//   - format.go has the types of the lines
+//   - a [Writer] writes lines, and a [Reader] reads and checks them
+//   - a [File] is a recording on disk, of which each reconcile is read with its objects
 package recording
 
 import (
@@ -51,6 +55,7 @@ type Controller struct {
 	Digest   string            `json:"digest"`  // of the scripts, "sha256:..."; "" without scripts
 	Parents  []Resource        `json:"parents"`
 	Children []Resource        `json:"children"`
+	Redacted bool              `json:"redacted,omitempty"` // the object or a script had a value that was replaced
 }
 
 // A Script is the files of one script.
@@ -66,6 +71,7 @@ type Resource struct {
 	Kind       string `json:"kind"`
 	Resource   string `json:"resource"`
 	Namespaced bool   `json:"namespaced"`
+	HasStatus  bool   `json:"hasStatus,omitempty"` // it has the status subresource
 }
 
 // An Object is one version of an object.
@@ -100,28 +106,31 @@ type Ref struct {
 
 // A Cause is a change of an object because of which the parent was reconciled.
 type Cause struct {
-	Reason string   `json:"reason"`
-	Object Ref      `json:"object"`
-	Change string   `json:"change"` // created, changed or deleted
-	Fields []string `json:"fields,omitempty"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+	Object Ref       `json:"object"`
+	Change string    `json:"change"` // created, changed or deleted
+	Fields []string  `json:"fields,omitempty"`
 }
 
 // A Call is one call of a hook.
 type Call struct {
-	Hook       string        `json:"hook"`               // sync, finalize or customize
-	Revision   string        `json:"revision,omitempty"` // the ControllerRevision of the parent for which it was called
-	Script     string        `json:"script,omitempty"`   // the digest of the script of that revision, if it is another one
-	Webhook    bool          `json:"webhook,omitempty"`  // a webhook was called
-	Now        time.Time     `json:"now"`                // request.now
-	Took       time.Duration `json:"took"`
-	Parent     string        `json:"parent"` // the digest of the object
-	Children   []Group       `json:"children,omitempty"`
-	Related    []Group       `json:"related,omitempty"` // not set: there is no customize hook
-	Finalizing bool          `json:"finalizing,omitempty"`
-	Limits     Limits        `json:"limits"`
-	Answer     *Answer       `json:"answer,omitempty"` // nil: the call failed
-	Error      string        `json:"error,omitempty"`
-	Redacted   bool          `json:"redacted,omitempty"` // an object of the request, or the answer, had a value that was replaced
+	Hook          string        `json:"hook"`                    // sync, finalize or customize
+	Revision      string        `json:"revision,omitempty"`      // the ControllerRevision of the parent for which it was called
+	OlderScript   bool          `json:"olderScript,omitempty"`   // the script of that revision was called, and not that of the Controller
+	Webhook       bool          `json:"webhook,omitempty"`       // a webhook was called, or the fallback of a script
+	Now           time.Time     `json:"now"`                     // request.now
+	Took          time.Duration `json:"took"`                    // in nanoseconds
+	Parent        string        `json:"parent"`                  // the digest of the object
+	Children      []Group       `json:"children,omitempty"`      // not of a customize hook, which does not get them
+	Related       []Group       `json:"related,omitempty"`       // not set: there is no customize hook
+	Finalizing    bool          `json:"finalizing,omitempty"`    // request.finalizing
+	RefuseMissing bool          `json:"refuseMissing,omitempty"` // the effective missingChildren is Hold
+	Limits        *Limits       `json:"limits,omitempty"`        // of the script; not set for a webhook
+	Answer        *Answer       `json:"answer,omitempty"`        // nil: the call failed
+	Error         string        `json:"error,omitempty"`
+	RetryAfter    time.Duration `json:"retryAfter,omitempty"` // the hook requested to be called again after this; Error has the text
+	Redacted      bool          `json:"redacted,omitempty"`   // an object of the request or the answer, or the error, had a value that was replaced
 }
 
 // A Group has the objects of one kind, in the order of the request.
@@ -147,6 +156,7 @@ type Answer struct {
 	Children    []string           `json:"children,omitempty"` // the digests of the desired children, in their order
 	ResyncAfter time.Duration      `json:"resyncAfter,omitempty"`
 	Finalized   bool               `json:"finalized,omitempty"`
+	Settled     bool               `json:"settled,omitempty"` // a webhook answered what it answered before, and nothing else is set
 	Events      []Event            `json:"events,omitempty"`
 	Related     json.RawMessage    `json:"related,omitempty"` // the rules of a customize hook
 	Warnings    []string           `json:"warnings,omitempty"`
@@ -163,6 +173,7 @@ type Event struct {
 type Write struct {
 	Verb   string        `json:"verb"` // as in package plan
 	Object Ref           `json:"object"`
+	Why    string        `json:"why,omitempty"`    // why it was written
 	Before string        `json:"before,omitempty"` // the digest of the object; not set: it did not exist
 	After  string        `json:"after,omitempty"`  // the digest of the stored object; not set: the write failed
 	Error  string        `json:"error,omitempty"`
@@ -174,6 +185,9 @@ type End struct {
 	Ended      time.Time `json:"ended"`
 	Reconciles int       `json:"reconciles"`
 	Calls      int       `json:"calls"`
-	Dropped    int       `json:"dropped"` // reconciles that were not recorded because the writer was not fast enough
-	Why        string    `json:"why"`     // why it ended, such as "the time is over"
+	Objects    int       `json:"objects"`    // versions of objects
+	Redacted   int       `json:"redacted"`   // of these, how many had a value that was replaced
+	Dropped    int       `json:"dropped"`    // reconciles that were not recorded because the writer was not fast enough
+	Remembered int       `json:"remembered"` // reconciles that were not done, because nothing had changed; they are not recorded
+	Why        string    `json:"why"`        // why it ended, such as "the time is over"
 }
