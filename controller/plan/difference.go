@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
 	"metascript/controller/object"
+	"metascript/engine/packed"
 	"metascript/engine/tree"
 )
 
@@ -23,9 +25,79 @@ func ObjectDifference(a, b *object.Object) string {
 	return difference(contentOf(a), contentOf(b)).String()
 }
 
-func difference(a, b tree.Map) Path { return diffMap(nil, a, b) }
+// unmeant are the fields of metadata that the API server changes with each write.
+var unmeant = []string{"resourceVersion", "managedFields", "generation"}
 
-func diffMap(path Path, a, b tree.Map) Path {
+// A Change is a field in which two versions of an object differ. A value is nil if the field does not exist; it may be packed, and then
+// keeps the object in memory.
+type Change struct {
+	Path          string
+	Before, After any
+}
+
+// Changes returns the fields in which two versions of an object differ, in the order of keys: without those that the API server changes
+// with each write, and the annotations that record what was applied. A list with another length is one field. Neither object is built if
+// both are packed.
+func Changes(before, after *object.Object) iter.Seq[Change] {
+	return func(yield func(Change) bool) { eachChange(nil, contentOf(before), contentOf(after), yield) }
+}
+
+// eachChange calls yield for each field in which two maps differ, until it returns false. It reports whether it did not.
+func eachChange(path Path, a, b tree.Map, yield func(Change) bool) bool {
+	if left, right, packed := bothPacked(a, b); packed && left.Equal(right) {
+		return true
+	}
+	for _, key := range keysOf(a, b) {
+		if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
+			continue
+		}
+		left, inA := a.Get(key)
+		right, inB := b.Get(key)
+		at := path.to(key)
+		if at.is("metadata", "annotations") && inA != inB {
+			left, right = readMap(left), readMap(right)
+		} else if inA != inB {
+			if !yield(Change{at.String(), left, right}) {
+				return false
+			}
+			continue
+		}
+		if !eachIn(at, left, right, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachIn is eachChange for two values.
+func eachIn(path Path, a, b any, yield func(Change) bool) bool {
+	if left, isMap := tree.MapOf(a); isMap {
+		if right, both := tree.MapOf(b); both {
+			return eachChange(path, left, right, yield)
+		}
+	} else if left, isArray := tree.ArrayOf(a); isArray {
+		if right, both := tree.ArrayOf(b); both && left.Len() == right.Len() {
+			for i := range left.Len() {
+				if !eachIn(path.to(i), left.Index(i), right.Index(i), yield) {
+					return false
+				}
+			}
+			return true
+		}
+	} else if equalScalar(a, b) {
+		return true
+	}
+	return yield(Change{path.String(), a, b})
+}
+
+func bothPacked(a, b tree.Map) (left, right packed.Map, both bool) {
+	left, one := a.(packed.Map)
+	right, other := b.(packed.Map)
+	return left, right, one && other
+}
+
+// keysOf returns the keys that are in a or in b, sorted.
+func keysOf(a, b tree.Map) []string {
 	keys := make([]string, 0, max(a.Len(), b.Len()))
 	for key := range a.All() {
 		keys = append(keys, key)
@@ -34,7 +106,13 @@ func diffMap(path Path, a, b tree.Map) Path {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
+	return slices.Compact(keys)
+}
+
+func difference(a, b tree.Map) Path { return diffMap(nil, a, b) }
+
+func diffMap(path Path, a, b tree.Map) Path {
+	for _, key := range keysOf(a, b) {
 		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
 			continue
 		}

@@ -1,0 +1,155 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"metascript/controller/object"
+	"metascript/controller/observe"
+	"metascript/controller/plan"
+	"metascript/controller/redact"
+	"metascript/engine/tree"
+)
+
+// withheld makes texts of values, and withholds values of Secrets.
+type withheld struct{ redactor *redact.Redactor }
+
+// status returns the fields of a status, with the values that are short.
+func (w *withheld) status(status map[string]any) []string {
+	if len(status) == 0 {
+		return nil
+	}
+	var fields []string
+	for field, value := range (tree.GoMap)(status).All() {
+		switch value := value.(type) {
+		case map[string]any:
+			fields = append(fields, fmt.Sprintf("%s: {%d fields}", field, len(value)))
+		case []any:
+			fields = append(fields, fmt.Sprintf("%s: [%d items]", field, len(value)))
+		default:
+			if m, is := tree.MapOf(value); is {
+				fields = append(fields, fmt.Sprintf("%s: {%d fields}", field, m.Len()))
+			} else if a, is := tree.ArrayOf(value); is {
+				fields = append(fields, fmt.Sprintf("%s: [%d items]", field, a.Len()))
+			} else {
+				fields = append(fields, field+": "+textOf(value))
+			}
+		}
+	}
+	slices.Sort(fields)
+	return fields[:min(len(fields), maxStatus)]
+}
+
+// write returns a write with the fields that it changed.
+func (w *withheld) write(write observe.Write) Write {
+	short := Write{Verb: string(write.Verb), Object: ObjectOf(object.RefOf(write.Object)), Why: write.Why}
+	if write.Err != nil {
+		short.Error = write.Err.Error()
+	}
+	w.redactor.Add(write.Before, write.Stored, write.Object)
+	after := write.Stored
+	if after == nil && write.Verb == plan.Update {
+		after = write.Object // what could not be written
+	}
+	if write.Before == nil || after == nil || write.Verb == plan.Delete || write.Verb == plan.Create {
+		return short
+	}
+	secret := redact.IsSecret(write.Object)
+	for change := range plan.Changes(write.Before, after) {
+		if len(short.Fields) == maxFields {
+			short.More = true
+			break
+		}
+		if secret {
+			short.Fields = append(short.Fields, secretField(change))
+		} else {
+			short.Fields = append(short.Fields, Field{change.Path, textOf(change.Before), textOf(change.After)})
+		}
+	}
+	return short
+}
+
+// secretField returns a field of a Secret that changed: none of its values is shown.
+func secretField(change plan.Change) Field {
+	mark := func(value any) string {
+		if value == nil {
+			return ""
+		}
+		return redact.Mark
+	}
+	return Field{change.Path, mark(change.Before), mark(change.After)}
+}
+
+// redactFirst is how many bytes of a text are searched for values of Secrets, before it is cut off.
+const redactFirst = 4 * maxText
+
+// textOf returns a value as JSON, of which the end may be cut off; "" for nil.
+func textOf(v any) string {
+	if v == nil {
+		return ""
+	}
+	if text, is := v.(string); is && len(text) > redactFirst {
+		v = text[:redactFirst]
+	}
+	text, err := tree.AppendJSON(nil, v)
+	if err != nil {
+		return "?"
+	}
+	return string(text[:min(len(text), redactFirst)])
+}
+
+// redact replaces the values of Secrets in e, and cuts off long texts.
+func (w *withheld) redact(e *Entry) {
+	var texts []*string
+	var most []int
+	note := func(limit int, all ...*string) {
+		for _, text := range all {
+			if *text != "" {
+				texts, most = append(texts, text), append(most, limit)
+			}
+		}
+	}
+	note(maxError, &e.Error)
+	note(maxDetail, &e.Detail)
+	for i := range e.Causes {
+		for j := range e.Causes[i].Fields {
+			note(2*maxText, &e.Causes[i].Fields[j])
+		}
+	}
+	for i := range e.Calls {
+		for j := range e.Calls[i].Status {
+			note(maxText, &e.Calls[i].Status[j])
+		}
+	}
+	for i := range e.Writes {
+		write := &e.Writes[i]
+		note(maxError, &write.Error)
+		note(2*maxText, &write.Why)
+		for j := range write.Fields {
+			note(2*maxText, &write.Fields[j].Path)
+			note(maxText, &write.Fields[j].Before, &write.Fields[j].After)
+		}
+	}
+	plain := make([]string, len(texts))
+	for i, text := range texts {
+		plain[i] = *text
+	}
+	for i, text := range w.redactor.Texts(plain) {
+		*texts[i] = cut(text, most[i])
+	}
+}
+
+// cut returns a text of at most n bytes.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const end = "..."
+	n -= len(end)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return strings.ToValidUTF8(text[:n], "") + end
+}
