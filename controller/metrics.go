@@ -1,29 +1,12 @@
 package controller
 
 import (
-	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
+	"metascript/controller/inspect"
 	"metascript/controller/metrics"
+	"metascript/controller/reconcile"
 )
-
-// countRequests registers the metrics and returns a config whose requests to the API server are counted. If registry is nil,
-// there are no metrics, and it returns config.
-func countRequests(registry prometheus.Registerer, config *rest.Config) (*metrics.Metrics, *rest.Config, error) {
-	if registry == nil {
-		return nil, config, nil
-	}
-	m, err := metrics.New(registry)
-	if err != nil {
-		return nil, nil, fmt.Errorf("register metrics: %w", err)
-	}
-	config = rest.CopyConfig(config)
-	config.Wrap(m.Requests.Wrap)
-	return m, config, nil
-}
 
 // state returns what the server knows now, for the metrics that are computed when they are requested.
 func (s *Server) state() metrics.State {
@@ -49,4 +32,18 @@ func (s *Server) state() metrics.State {
 		now.Controllers = append(now.Controllers, c)
 	}
 	return now
+}
+
+// Inspected returns what an inspect.Handler reads of the server.
+func (s *Server) Inspected() inspect.Server {
+	return inspect.Server{
+		Tokens: s.unfencedClient.AuthenticationV1().TokenReviews(), Rights: s.unfencedClient.AuthorizationV1().SubjectAccessReviews(), Resources: s.resources,
+		Leader: func() (string, bool) { return s.candidate.Leader(), s.leads() },
+		Running: func() (all []*reconcile.Reconciler) {
+			for _, r := range s.records.running() {
+				all = append(all, r.Reconciler)
+			}
+			return all
+		},
+	}
 }

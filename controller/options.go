@@ -100,9 +100,12 @@ func (o *Options) setDefaults() {
 // An environment is what all parts of a Server use. Its fields do not change after New, and are safe for concurrent use.
 type environment struct {
 	Options
-	sandbox       *build.Sandbox
-	client        dynamic.Interface
-	unfenced      *rest.Config // for requests that a server sends that does not lead; they store nothing
+	sandbox *build.Sandbox
+	client  dynamic.Interface
+
+	unfenced       *rest.Config         // for requests that a server sends that does not lead; they store nothing
+	unfencedClient kubernetes.Interface // for such requests
+
 	outlines      metadata.Interface
 	resources     *kube.Resources
 	caches        *informer.Factory
@@ -129,7 +132,7 @@ type environment struct {
 // newEnvironment connects to the cluster.
 func newEnvironment(o Options) (*environment, error) {
 	o.setDefaults()
-	counts, config, err := countRequests(o.Metrics, o.Config)
+	counts, config, err := metrics.Register(o.Metrics, o.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +185,12 @@ func (e *environment) connect() (err error) {
 	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
 		return ownership.Of(managedFields, e.write.Applier(), kube.FieldManager)
 	}
-	unfenced, err := kubernetes.NewForConfig(e.unfenced)
-	if err != nil {
+	if e.unfencedClient, err = kubernetes.NewForConfig(e.unfenced); err != nil {
 		return err
 	}
 	e.accounts = &accounts.Accounts{
 		Actors:   kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events}),
-		Reviewer: access.New(unfenced.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
+		Reviewer: access.New(e.unfencedClient.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
 		Client:   e.client, Log: e.Log, Finalizers: &kube.Finalizers{Client: e.outlines, Write: e.write, Namespaces: e.WatchNamespaces},
 		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces, Watched: e.WatchNamespaces,
 	}

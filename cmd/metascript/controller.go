@@ -14,6 +14,8 @@ import (
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/cmd/metascript/internal/version"
 	"metascript/controller"
+	"metascript/controller/history"
+	"metascript/controller/inspect"
 	"metascript/scripts"
 )
 
@@ -81,6 +83,10 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 		return err
 	}
 	options.Metrics = registry
+	kept := history.New(f.HistoryMemory())
+	if kept != nil && f.Inspect != "0" {
+		options.Sinks = append(options.Sinks, kept)
+	}
 	server, err := controller.New(options)
 	if err != nil {
 		return err
@@ -90,6 +96,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	stop, err := endpoints.Serve(log,
 		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},
 		endpoints.Endpoint{Flag: "metrics-address", Address: f.Metrics, Handler: endpoints.Metrics(registry)},
+		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspect.New(server.Inspected(), kept), Optional: f.Inspect == serverflags.DefaultInspect},
 		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles()})
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/queue"
-	"metascript/controller/remember"
 	"metascript/controller/throttle"
 	"metascript/engine"
 )
@@ -130,10 +129,7 @@ func names(why queue.Reason) []string {
 func entryOf(r *observe.Reconcile) *Entry {
 	e := &Entry{
 		Time: r.Began, Took: rounded(r.Took), Reasons: names(r.Why), Missed: r.Missed, Source: string(r.Source),
-		Script: digest(r.Script), Next: nextOf(r),
-	}
-	if r.Source == remember.Computed {
-		e.Source = "computed"
+		Script: Digest(r.Script), Next: nextOf(r),
 	}
 	for _, c := range r.Causes {
 		e.Causes = append(e.Causes, Cause{c.Reason.String(), c.At, ObjectOf(c.Object), string(c.Change), c.Fields, c.More})
@@ -162,7 +158,8 @@ func entryOf(r *observe.Reconcile) *Entry {
 // digestLength is how many digits of a digest are shown. Two versions of one controller hardly have the same.
 const digestLength = 12
 
-func digest(script string) string {
+// Digest returns the beginning of the digest of scripts, which is shown.
+func Digest(script string) string {
 	_, digits, _ := strings.Cut(script, ":")
 	return digits[:min(len(digits), digestLength)]
 }

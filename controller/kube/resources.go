@@ -99,8 +99,8 @@ func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	return r.find(missing, r.maxAge(apiVersion), func(found kinds.Resource) bool { return found.Plural == plural })
 }
 
-// byKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget.
-func (r *Resources) byKind(kind object.Kind) (Resource, error) {
+// ByKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget.
+func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
 	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, byKind: true}
 	return r.find(missing, ever, func(found kinds.Resource) bool { return found.Kind == kind.Kind })

@@ -134,7 +134,7 @@ func TestByKindUsesCachedResults(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, 0)
 	for range 3 {
-		if _, err := r.byKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}); err != nil {
+		if _, err := r.ByKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -110,7 +110,7 @@ func (w *Writer) withCommand(err error) error {
 
 // objects returns the requests for the resource of o, in its namespace.
 func (w *Writer) objects(o *object.Object) (objects, error) {
-	r, err := w.Resources.byKind(o.GroupVersionKind())
+	r, err := w.Resources.ByKind(o.GroupVersionKind())
 	if err != nil {
 		return objects{}, err
 	}

@@ -54,6 +54,16 @@ func (c *Candidate) Healthy() error {
 	return nil
 }
 
+// Leader returns the identity of the server that leads; "" if it is not known, or if c is nil.
+func (c *Candidate) Leader() string {
+	if c != nil {
+		if elector := c.elector.Load(); elector != nil {
+			return elector.GetLeader()
+		}
+	}
+	return ""
+}
+
 // Callbacks are the functions that a Candidate calls. Lead and Lose must not block.
 type Callbacks struct {
 	Lead  func()                          // called once, when the server begins to lead

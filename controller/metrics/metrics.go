@@ -7,9 +7,11 @@ package metrics
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/engine"
@@ -34,6 +36,21 @@ const (
 )
 
 var buckets = prometheus.ExponentialBucketsRange(0.0001, 30, 14)
+
+// Register registers the metrics and returns a config whose requests to the API server are counted. If registry is nil,
+// there are no metrics, and it returns config.
+func Register(registry prometheus.Registerer, config *rest.Config) (*Metrics, *rest.Config, error) {
+	if registry == nil {
+		return nil, config, nil
+	}
+	m, err := New(registry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("register metrics: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(m.Requests.Wrap)
+	return m, config, nil
+}
 
 // New registers the metrics. Two servers cannot use the same registerer.
 func New(to prometheus.Registerer) (*Metrics, error) {

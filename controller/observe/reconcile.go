@@ -45,6 +45,7 @@ type Reconcile struct {
 	Err    error           // nil if it did not fail. It has no values of Secrets
 
 	Again  time.Duration // after which the parent is reconciled again although nothing changes; zero if it is not
+	Retry  time.Duration // after which the reconcile is repeated, since it failed; zero if it is not
 	Unseen int           // the writes that caches have to show before the next reconcile
 
 	// Redactor has the values of Secrets that the reconcile has seen. They must be removed from every text that is made of the objects

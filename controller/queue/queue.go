@@ -107,9 +107,11 @@ func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
 }
 
 // Retry adds key to the queue after its back-off, or after wait if that is longer. The back-off doubles with each call until
-// Forget.
-func (q *Queue) Retry(key object.Ref, wait time.Duration) {
-	q.EnqueueAfter(key, Retry, max(q.limiter.When(key), wait))
+// Forget. Retry returns how long it waits.
+func (q *Queue) Retry(key object.Ref, wait time.Duration) time.Duration {
+	wait = max(q.limiter.When(key), wait)
+	q.EnqueueAfter(key, Retry, wait)
+	return wait
 }
 
 // due is called when the time of a key that is added after a delay has come.

@@ -63,12 +63,12 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	}
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
-	c.tellSinks(redact.FromContext(ctx), again, err)
 	w.endChurnRound(c)
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
 	}
-	w.scheduleNext(ctx, key, again, err)
+	retry := w.scheduleNext(ctx, key, again, err)
+	c.tellSinks(redact.FromContext(ctx), again, retry, err)
 	if c.status.Left {
 		c.version.Remember.Used()
 		w.r.queue.Postpone(key, queue.ChildChanged, firstCachePoll)

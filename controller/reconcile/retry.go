@@ -39,7 +39,9 @@ var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
 // what follows from an error. The time in again is the shortest delay that the hook, the roller, the writer of children or the status writer
 // requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay.
-func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) {
+//
+// It returns after which time a reconcile that failed is repeated; zero if it is not.
+func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) (retry time.Duration) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
 	var pause *throttle.PauseError
@@ -58,23 +60,27 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.Forget(key)
 	case errors.As(err, &pause) && pause.New:
 		w.reportFailure(key, "SyncError", err)
-		w.r.queue.Retry(key, pause.Wait)
+		return w.r.queue.Retry(key, pause.Wait)
 	case errors.As(err, &pause):
 		w.r.queue.EnqueueAfter(key, queue.Retry, pause.Wait)
+		return pause.Wait
 	case errors.As(err, &retryAfter) && retryAfter.Unspecified: // the webhook sent no Retry-After header, or one that is not valid
-		w.r.queue.Retry(key, retryAfter.After)
+		return w.r.queue.Retry(key, retryAfter.After)
 	case errors.As(err, &retryAfter):
 		w.r.queue.Forget(key)
 		w.r.queue.EnqueueAfter(key, queue.Resync, retryAfter.After)
+		return retryAfter.After
 	case errors.Is(err, kube.ErrRequeue):
 		if w.r.queue.NumRequeues(key) >= requeuesBeforeReport {
 			w.reportFailure(key, "SyncError", err)
 		}
-		w.r.queue.EnqueueAfter(key, queue.Retry, min(w.r.queue.Backoff(key), maxRequeueDelay))
+		retry = min(w.r.queue.Backoff(key), maxRequeueDelay)
+		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
-		w.r.queue.Retry(key, 0)
+		return w.r.queue.Retry(key, 0)
 	}
+	return retry
 }
 
 // reportFailure logs the error of a reconcile, with its details, and records an event on the parent, with one line. The same

@@ -128,12 +128,12 @@ func (c *reconciliation) observe(why queue.Reason, began time.Time) {
 }
 
 // tellSinks tells the Sinks of a reconcile that has ended.
-func (c *reconciliation) tellSinks(redactor *redact.Redactor, again time.Duration, err error) {
+func (c *reconciliation) tellSinks(redactor *redact.Redactor, again, retry time.Duration, err error) {
 	if c.done == nil {
 		return
 	}
 	c.done.Took, c.done.Source, c.done.Err = time.Since(c.done.Began), c.source, err
-	c.done.Again, c.done.Unseen, c.done.Redactor = again, len(c.state.pending.shown), redactor
+	c.done.Again, c.done.Retry, c.done.Unseen, c.done.Redactor = again, retry, len(c.state.pending.shown), redactor
 	for _, sink := range c.sinks {
 		sink.Reconciled(c.done)
 	}

@@ -22,6 +22,7 @@ type server struct {
 	*exec.Cmd
 	log             *os.File
 	health, metrics string // addresses
+	inspect         string // the same
 	proxy           *proxy // between the server and the API server
 }
 
@@ -71,6 +72,7 @@ func launch(ts *testscript.TestScript, args []string) *server {
 	ts.Check(err)
 	ts.Setenv(suffixed("HEALTH", "_", name), s.health)
 	ts.Setenv(suffixed("METRICS", "_", name), s.metrics)
+	ts.Setenv(suffixed("INSPECT", "_", name), s.inspect)
 	return s
 }
 
@@ -107,10 +109,14 @@ func (w *world) launch(dir, name string, flags []string, env ...string) (*server
 	if err != nil {
 		return nil, err
 	}
-	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics, proxy: proxy}
+	inspect, err := address.FreeOn(w.loopback)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics, inspect: "http://" + inspect, proxy: proxy}
 	s.Cmd = w.program(append([]string{
 		"controller", "--kubeconfig=" + path, "--target-label-selector=" + serverLabel + "=" + w.name,
-		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "-v=1",
+		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "--inspect-address=" + inspect, "-v=1",
 	}, flags...)...)
 	s.Stdout, s.Stderr, s.Env = log, log, append(os.Environ(), env...)
 	if err := s.Start(); err != nil {

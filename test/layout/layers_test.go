@@ -15,8 +15,9 @@ import (
 
 // layers are the packages of the controller, from the top down. Each may import only those that come after it.
 var layers = []string{
-	"",       // the manager of controllers
-	"status", // what the manager reports of one
+	"",        // the manager of controllers
+	"inspect", // what a server tells of parents over HTTP
+	"status",  // what the manager reports of one
 	"reconcile",
 	"offline", // what the command line uses in place of both
 	"preview", // what a version would do
@@ -24,6 +25,7 @@ var layers = []string{
 	"children",
 	"parents",
 	"failures",
+	"history",   // what the last reconciles of parents did
 	"recording", // files with reconciles that can be replayed
 	"accounts",
 	"binding",

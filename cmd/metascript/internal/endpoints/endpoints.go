@@ -16,6 +16,9 @@ type Endpoint struct {
 	Flag    string // the name of the flag with the address, for errors
 	Address string // "0" and "" mean that it is not served
 	Handler http.Handler
+
+	// Optional says that it is no error if the address cannot be used: another server on this machine may have the same default.
+	Optional bool
 }
 
 // Serve serves endpoints in the background until stop is called. It listens on all addresses before it returns. If it returns an
@@ -32,6 +35,10 @@ func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 			continue
 		}
 		listener, err := net.Listen("tcp", e.Address)
+		if err != nil && e.Optional {
+			log.Warn("an address is not served", "flag", e.Flag, "error", err, "hint", whatToDo(err))
+			continue
+		}
 		if err != nil {
 			stop()
 			return nil, fmt.Errorf("--%s: %w: %s", e.Flag, err, whatToDo(err))

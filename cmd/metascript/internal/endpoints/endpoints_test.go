@@ -60,9 +60,9 @@ func TestAddressInUse(t *testing.T) {
 	}
 	defer listener.Close()
 	_, err = Serve(slog.New(slog.DiscardHandler),
-		Endpoint{"health-probe-bind-address", "127.0.0.1:0", http.NotFoundHandler()},
-		Endpoint{"pprof-address", "0", http.NotFoundHandler()},
-		Endpoint{"metrics-address", listener.Addr().String(), http.NotFoundHandler()})
+		Endpoint{Flag: "health-probe-bind-address", Address: "127.0.0.1:0", Handler: http.NotFoundHandler()},
+		Endpoint{Flag: "pprof-address", Address: "0", Handler: http.NotFoundHandler()},
+		Endpoint{Flag: "metrics-address", Address: listener.Addr().String(), Handler: http.NotFoundHandler()})
 	if err == nil || !strings.HasPrefix(err.Error(), "--metrics-address: ") {
 		t.Errorf("the error is %v", err)
 	}
@@ -102,6 +102,23 @@ func TestHealthCheckHasADeadline(t *testing.T) {
 	}
 }
 
+func TestOptionalAddressMayBeInUse(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var text strings.Builder
+	stop, err := Serve(slog.New(slog.NewTextHandler(&text, nil)), Endpoint{Flag: "inspect-address", Address: listener.Addr().String(), Handler: http.NotFoundHandler(), Optional: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if !strings.Contains(text.String(), "flag=inspect-address") {
+		t.Errorf("the log is %q", text.String())
+	}
+}
+
 func TestServedUntilStopped(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,7 +126,7 @@ func TestServedUntilStopped(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	stop, err := Serve(slog.New(slog.DiscardHandler), Endpoint{"pprof-address", address, http.NotFoundHandler()}, Endpoint{"metrics-address", "", nil})
+	stop, err := Serve(slog.New(slog.DiscardHandler), Endpoint{Flag: "pprof-address", Address: address, Handler: http.NotFoundHandler()}, Endpoint{Flag: "metrics-address", Address: "", Handler: nil})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 type Flags struct {
 	Cluster                kubeconfig.Flags
 	Health, Metrics, Pprof string // addresses; "0" means off
+	Inspect                string // the same
 
 	Log     logging.Flags
 	Sandbox sandbox.Flags
@@ -48,6 +49,7 @@ type Flags struct {
 	events            kube.EventBudget
 	defaults          SpecDefaults
 	webhookMemory     resource.QuantityValue
+	historyMemory     resource.QuantityValue
 	fieldManager      string
 	election          electionFlags
 }
@@ -55,6 +57,7 @@ type Flags struct {
 // Register adds the flags to a set.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.webhookMemory = flagvalue.Bytes(bodies.Default)
+	f.historyMemory = flagvalue.Bytes(DefaultHistory)
 	f.Cluster.Register(flags)
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "maximum number of parents of one controller that are reconciled at the same time")
 	flags.Lookup("workers").DefValue = "4 per CPU" // in texts, which must not depend on the machine
@@ -74,6 +77,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.defaults.Register(flags)
 	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "name of the field manager for server-side apply")
 	flags.Var(&f.webhookMemory, "webhook-memory", "maximum total size of the answers of webhooks that are in flight at the same time")
+	flags.Var(&f.historyMemory, "history-memory", "maximum size of what is kept of the last reconciles of all parents, for the command why; 0 turns it off")
+	flags.StringVar(&f.Inspect, "inspect-address", DefaultInspect, `address for the commands why and tree, which show a user what this user may read; "0" turns it off`)
 	flags.StringVar(&f.Metrics, "metrics-address", ":9999", `address of /metrics; "0" turns it off`)
 	flags.StringVar(&f.Health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" turns it off`)
 	flags.StringVar(&f.Pprof, "pprof-address", "0", `address of /debug/pprof; "0" turns it off`)
@@ -81,6 +86,17 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Sandbox.Register(flags)
 	f.Log.Register(flags)
 }
+
+// The defaults of flags about what the server tells of its work. The address can only be reached from the Pod itself, and by the port-forward
+// of the API server.
+const (
+	InspectPort    = "9998"
+	DefaultInspect = "127.0.0.1:" + InspectPort
+	DefaultHistory = 32 << 20
+)
+
+// HistoryMemory returns how many bytes the history may use; zero means off.
+func (f *Flags) HistoryMemory() int64 { return f.historyMemory.Value() }
 
 // Check returns an error about all values that are out of range, so that a user can fix them together.
 func (f *Flags) Check() error {
@@ -98,6 +114,7 @@ func (f *Flags) Check() error {
 		{"client-go-burst", f.burst < 0, "0 or above"},
 		{"events-qps", f.events.QPS <= 0, "above 0"},
 		{"events-burst", f.events.Burst < 1, "at least 1"},
+		{"history-memory", f.historyMemory.Value() < 0, "0 or above"},
 		{"webhook-memory", f.webhookMemory.Value() <= 0, "above zero"},
 		{"apply-strategy-ssa-field-manager", f.fieldManager == "", "a name"},
 	} {

@@ -1,0 +1,86 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/history"
+)
+
+var everything = labels.Everything()
+
+// A scope is the objects of a kind in a namespace.
+type scope struct {
+	schema.GroupVersionKind
+	namespace string
+}
+
+// maxScopes is how many scopes the API server is asked about for one response. Objects in others are not shown.
+const maxScopes = 100
+
+// A sight is what a caller may read, as far as it is known. It belongs to one request.
+type sight struct {
+	handler *Handler
+	caller  *Caller
+	known   map[scope]bool
+}
+
+// sees reports whether the caller may read an object, with all others of its kind in its namespace.
+func (s *sight) sees(ctx context.Context, o history.Object) (bool, error) {
+	version, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return false, nil
+	}
+	where := scope{version.WithKind(o.Kind), o.Namespace}
+	if may, known := s.known[where]; known || len(s.known) >= maxScopes {
+		return may, nil
+	}
+	resource, err := s.handler.server.Resources.ByKind(where.GroupVersionKind)
+	if err != nil {
+		s.known[where] = false // its rights cannot be found out
+		return false, nil
+	}
+	may, err := s.caller.mayRead(ctx, resource.GroupVersionResource.GroupResource(), o.Namespace)
+	if err == nil {
+		s.known[where] = may
+	}
+	return may, err
+}
+
+// hidden replaces an error that may tell of objects that the caller may not read.
+const hidden = "it failed; the error is not shown, since you may not read all objects of this reconcile"
+
+// hide removes from the entries what tells of objects that the caller may not read.
+func (h *Handler) hide(ctx context.Context, caller *Caller, t *target, why *Why) error {
+	s := &sight{h, caller, map[scope]bool{}}
+	for i := range why.Controllers {
+		for j := range why.Controllers[i].Entries {
+			if err := s.hideIn(ctx, t, &why.Controllers[i].Entries[j]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sight) hideIn(ctx context.Context, t *target, e *history.Entry) (failed error) {
+	before := len(e.Causes) + len(e.Writes)
+	drop := func(o history.Object) bool {
+		if failed != nil || o.Kind == t.Kind.Kind && o.Namespace == t.Namespace && o.Name == t.Name {
+			return false
+		}
+		var sees bool
+		sees, failed = s.sees(ctx, o)
+		return !sees
+	}
+	e.Causes = slices.DeleteFunc(e.Causes, func(c history.Cause) bool { return drop(c.Object) })
+	e.Writes = slices.DeleteFunc(e.Writes, func(w history.Write) bool { return drop(w.Object) })
+	e.Hidden = before - len(e.Causes) - len(e.Writes)
+	if e.Hidden > 0 && e.Error != "" {
+		e.Error, e.Detail = hidden, ""
+	}
+	return failed
+}
