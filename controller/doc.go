@@ -32,7 +32,7 @@
 //   - observe: what a server tells about its work; recording: files with reconciles, to replay them
 //   - changes: shows what a write changes, as lines of YAML
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
-//   - redact: removes the values of Secrets from texts; absent: finds names that a script made of a missing value
+//   - redact: removes the values of Secrets from texts; scrub: replaces them in whole objects; absent: finds names that a script made of a missing value
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
 //   - connection: how a server is reached, for errors; bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
 //   - selection: finds the queries that match an object; object: types for objects and sets of objects

@@ -163,6 +163,22 @@ func (f *Factory) Running() int {
 	return len(f.shared)
 }
 
+// All returns the objects of a resource that any cache has. An object that two caches have is there twice.
+func (f *Factory) All(resource schema.GroupVersionResource) []*object.Object {
+	f.mu.Lock()
+	all := maps.Clone(f.shared)
+	f.mu.Unlock()
+	var objects []*object.Object
+	for spec, s := range all {
+		if spec.Resource == resource && !spec.MetadataOnly {
+			for _, o := range s.GetStore().List() {
+				objects = append(objects, objectOf(o))
+			}
+		}
+	}
+	return objects
+}
+
 // A State is the state of the caches of one resource.
 type State struct {
 	Objects int

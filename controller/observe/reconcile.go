@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/queue"
@@ -40,6 +41,7 @@ type Reconcile struct {
 
 	Source remember.Source // of the answer
 	Script string          // the digest of the scripts, "sha256:..."; "" without scripts
+	Loaded *build.Loaded   // the version of the controller object; nil if it is not known
 	Calls  []Call          // of hooks, in the order in which they ended
 	Writes []Write         // in the order in which they ended; dry runs too
 	Err    error           // nil if it did not fail. It has no values of Secrets

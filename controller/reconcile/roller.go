@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -163,7 +164,7 @@ func (r *roller) withUpdatedCondition(parent *object.Object, status map[string]a
 	if status == nil {
 		status, _ = object.CopyValue(object.StatusOf(parent)["status"]).(map[string]any)
 	}
-	if status == nil {
+	if status = maps.Clone(status); status == nil { // a Sink may keep the response
 		status = map[string]any{}
 	}
 	conditions, ok := status["conditions"].([]any)

@@ -121,7 +121,7 @@ func (c *reconciliation) observe(why queue.Reason, began time.Time) {
 	if parent := c.binding.Parent(c.key); parent != nil {
 		c.done.UID = parent.GetUID()
 	}
-	if c.version.Loaded != nil {
+	if c.done.Loaded = c.version.Loaded; c.done.Loaded != nil {
 		c.done.Script = c.version.Loaded.Built.Digest
 	}
 	c.caller.Observe = func(call observe.Call) { c.done.Calls = append(c.done.Calls, call) }

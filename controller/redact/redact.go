@@ -150,6 +150,16 @@ func (r *Redactor) Empty() bool {
 	return len(r.secrets)+len(r.past)+len(r.texts) == 0
 }
 
+// Secrets returns the Secrets and the other secret texts that r has, also those of before.
+func (r *Redactor) Secrets() (secrets []*object.Object, texts []string) {
+	if r == nil {
+		return nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Concat(r.secrets, r.past), slices.Clone(r.texts)
+}
+
 // begin returns the values for one search, and counts it. enough is false if the search would exceed maxScanned.
 func (r *Redactor) begin() (values iter.Seq[value], enough bool) {
 	r.mu.Lock()

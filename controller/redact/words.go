@@ -57,3 +57,6 @@ func isWord(c byte) bool {
 func isName(c byte) bool { return isWord(c) || c == '-' || c == '.' || c == '_' }
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// Common reports whether a value of a Secret is a word that is common in objects and errors, such as true. It reveals nothing there.
+func Common(value string) bool { return common[strings.ToLower(value)] }

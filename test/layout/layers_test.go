@@ -36,8 +36,8 @@ var layers = []string{
 	"static",
 	"revisions",
 	"store",
-	"build",
 	"observe", // what a server tells of its work
+	"build",
 	"references",
 	"queue",
 	"claim",
@@ -56,6 +56,7 @@ var layers = []string{
 	"plan",
 	"ownership",
 	"absent", // texts that are made of missing values
+	"scrub",  // the values of Secrets in whole objects
 	"redact",
 	"overlap",
 	"metrics",
