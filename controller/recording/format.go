@@ -93,6 +93,7 @@ type Reconcile struct {
 	Source     string        `json:"source"` // computed or same_answer
 	Calls      []Call        `json:"calls,omitempty"`
 	Writes     []Write       `json:"writes,omitempty"`
+	Again      time.Duration `json:"again,omitempty"` // after which the parent is reconciled again although nothing changes
 	Error      string        `json:"error,omitempty"`
 }
 
@@ -143,23 +144,24 @@ type Group struct {
 // Limits are those of the script.
 type Limits struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
-	Steps   uint64        `json:"steps,omitempty"`
+	Steps   int64         `json:"steps,omitempty"`
 	Memory  int64         `json:"memory,omitempty"`
 	Output  int64         `json:"output,omitempty"`
 }
 
 // An Answer is a response in the form that its hook returned it, after it was checked and completed.
 type Answer struct {
-	Status      json.RawMessage    `json:"status,omitempty"` // not set: it is left as it is
-	Labels      map[string]*string `json:"labels,omitempty"` // null removes a label
-	Annotations map[string]*string `json:"annotations,omitempty"`
-	Children    []string           `json:"children,omitempty"` // the digests of the desired children, in their order
-	ResyncAfter time.Duration      `json:"resyncAfter,omitempty"`
-	Finalized   bool               `json:"finalized,omitempty"`
-	Settled     bool               `json:"settled,omitempty"` // a webhook answered what it answered before, and nothing else is set
-	Events      []Event            `json:"events,omitempty"`
-	Related     json.RawMessage    `json:"related,omitempty"` // the rules of a customize hook
-	Warnings    []string           `json:"warnings,omitempty"`
+	Status       json.RawMessage    `json:"status,omitempty"` // not set: it is left as it is
+	Labels       map[string]*string `json:"labels,omitempty"` // null removes a label
+	Annotations  map[string]*string `json:"annotations,omitempty"`
+	Children     []string           `json:"children,omitempty"` // the digests of the desired children, in their order
+	ResyncAfter  time.Duration      `json:"resyncAfter,omitempty"`
+	Finalized    bool               `json:"finalized,omitempty"`
+	NotFinalized bool               `json:"notFinalized,omitempty"` // the hook answered finalized: false
+	Settled      bool               `json:"settled,omitempty"`      // a webhook answered what it answered before, and nothing else is set
+	Events       []Event            `json:"events,omitempty"`
+	Related      json.RawMessage    `json:"related,omitempty"` // the rules of a customize hook
+	Warnings     []string           `json:"warnings,omitempty"`
 }
 
 // An Event is one that a hook returned.

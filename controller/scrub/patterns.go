@@ -215,6 +215,7 @@ func (s *Scrubber) text(text string, onlyStrong bool) (clean string, changed boo
 		return s.mark(text), true
 	}
 	if len(matches) == 0 {
+		s.written.note(text)
 		return text, false
 	}
 	var out strings.Builder
@@ -223,10 +224,12 @@ func (s *Scrubber) text(text string, onlyStrong bool) (clean string, changed boo
 		if m.mark == "" {
 			m.mark = s.mark(text[m.from:m.to])
 		}
+		s.written.note(text[at:m.from])
 		out.WriteString(text[at:m.from])
 		out.WriteString(m.mark)
 		at = m.to
 	}
+	s.written.note(text[at:])
 	out.WriteString(text[at:])
 	return out.String(), true
 }

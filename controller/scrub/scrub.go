@@ -58,6 +58,8 @@ type Scrubber struct {
 	added    map[packed.Ref]bool // Secrets that were added
 	values   map[[sha256.Size]byte]bool
 	patterns index
+	written  written // what was left as it is
+	late     bool
 	path     []string // of the value that is looked at
 	redacted []string // the paths of what was replaced in an object
 }
@@ -66,7 +68,7 @@ type Scrubber struct {
 func New() *Scrubber {
 	s := &Scrubber{key: make([]byte, sha256.Size), seed: maphash.MakeSeed(), added: map[packed.Ref]bool{}, values: map[[sha256.Size]byte]bool{}}
 	_, _ = rand.Read(s.key) // never fails
-	s.patterns = newIndex(s.seed)
+	s.patterns, s.written = newIndex(s.seed), newWritten()
 	return s
 }
 
@@ -119,11 +121,17 @@ func (s *Scrubber) AddText(value string) {
 		return
 	}
 	s.values[sum] = true
+	s.late = s.late || s.written.mayHaveValue(value)
 	s.patterns.add(value, s.mark(value))
 	for word := range wordsOf(value) {
+		s.late = s.late || s.written.mayHaveValue(word)
 		s.patterns.add(word, s.mark(word))
 	}
 }
+
+// Late reports whether a value was added that may be in a text which was not replaced before. It is certain that there is none if Late
+// is false and the values look like passwords; see strong.
+func (s *Scrubber) Late() bool { return s.late }
 
 // dataFields are the fields of a Secret with its values.
 var dataFields = []string{"data", "stringData"}
@@ -339,7 +347,7 @@ func (s *Scrubber) annotation(key, text string) (clean string, found bool) {
 	if before == nil {
 		return s.mark(text), true // it cannot be read: nothing of it is shown
 	}
-	inner := &Scrubber{key: s.key, seed: s.seed, patterns: s.patterns}
+	inner := &Scrubber{key: s.key, seed: s.seed, patterns: s.patterns, written: s.written}
 	content, _, err := inner.JSON(before)
 	if err != nil {
 		return s.mark(text), true

@@ -244,13 +244,43 @@ func TestTextThatRepeatsItself(t *testing.T) {
 	}
 }
 
+// A value that becomes known after it was written is noticed, and others are not.
+func TestValueThatIsKnownTooLate(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for round := range 100 {
+		s, value := New(), randomValue(r)
+		if !strong(value) {
+			continue
+		}
+		for range 100 {
+			s.AddText(randomValue(r))
+		}
+		s.Text("something else")
+		s.AddText("An0ther-password")
+		if s.Late() {
+			t.Fatalf("round %d: it is late without a reason", round)
+		}
+		if _, changed := s.Text("x " + shown[5*r.IntN(2)](value)); changed {
+			continue // a short one was in it
+		}
+		s.Add(secretWith(map[string]string{"a": value}))
+		if !s.Late() {
+			t.Fatalf("round %d: %q is not late", round, value)
+		}
+	}
+}
+
 func BenchmarkObject(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := New()
 	for range 1000 {
 		s.AddText(randomValue(r))
 	}
-	o := objecttest.Packed(b, object.New(map[string]any{"kind": "Pod", "spec": randomObject(r, 8, func() string { return "some text of a usual length" })}))
+	list := make([]any, 200)
+	for i := range list {
+		list[i] = map[string]any{"name": "some text of a usual length", "value": fmt.Sprint(i), "number": int64(i)}
+	}
+	o := objecttest.Packed(b, object.New(map[string]any{"kind": "Pod", "spec": list}))
 	content, _, _ := s.Object(o)
 	b.SetBytes(int64(len(content)))
 	for b.Loop() {
