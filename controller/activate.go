@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
@@ -16,6 +17,7 @@ import (
 	"metascript/controller/call"
 	"metascript/controller/claim"
 	"metascript/controller/finalizers"
+	"metascript/controller/guard"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/object"
@@ -32,19 +34,6 @@ type activator struct {
 	versions *goodVersions
 }
 
-// discover looks up the resources that d names. If a kind of children rolls, it also checks that the API server serves
-// ControllerRevisions.
-func (a *activator) discover(d *spec.Declaration) (spec.Resolved, error) {
-	found, err := spec.Resolve(d, a.resources)
-	if err != nil || !slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() }) {
-		return found, err
-	}
-	if _, err := a.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
-		return spec.Resolved{}, fmt.Errorf("rolling updates: %w", err)
-	}
-	return found, nil
-}
-
 // activate runs c with the hooks that l has built. If only the scripts differ from what runs, it replaces the hooks of the
 // running Reconciler; otherwise it starts another one.
 func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate, builder *build.Builder, built build.Built) error {
@@ -58,7 +47,7 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 		r.Swap(a.nextVersion(ctx, m, r.Reconciler, loaded, scripts))
 		return nil
 	}
-	b, err := a.bind(c, built)
+	b, err := a.bind(c, built, a.Metrics)
 	if err != nil {
 		return err
 	}
@@ -99,8 +88,27 @@ func (a *activator) scriptVersions(c *build.Candidate, builder *build.Builder, n
 	}
 }
 
+// side opens c for a guard, with hooks and a Binding of its own.
+func (a *activator) side(ctx context.Context, builder *build.Builder, c *build.Candidate) (*guard.Side, error) {
+	builder.Before = nil // its webhooks are closed with the side
+	opened, err := *c, error(nil)
+	if opened.Resolved, err = spec.Discover(c.Declaration, a.resources); err != nil {
+		return nil, err
+	}
+	built, err := builder.Build(ctx, c.Declaration, c.Parts)
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.bind(&opened, built, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.identityKinds.Update(b)
+	return &guard.Side{Binding: b, Hooks: built.Hooks()}, nil
+}
+
 // bind makes the Binding of c and opens its caches.
-func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Binding, error) {
+func (a *activator) bind(c *build.Candidate, built build.Built, metrics prometheus.Registerer) (*binding.Binding, error) {
 	d := c.Declaration
 	b, err := binding.Bind(d, c.Resolved)
 	if err != nil {
@@ -118,7 +126,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	b.FieldManager = a.FieldManager
 	b.Workers = cmp.Or(b.Workers, a.Workers)
 	b.Clients = built.Clients
-	if err := b.Clients.Open(a.references, a.Metrics, a.accounts.Permit(b.Access.Account())); err != nil {
+	if err := b.Clients.Open(a.references, metrics, a.accounts.Permit(b.Access.Account())); err != nil {
 		b.Release()
 		return nil, err
 	}
@@ -192,8 +200,8 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	if before := m.active.Load(); before != nil {
 		options.Before, failing = before.Reconciler, before.Current().Canary.Failing()
 		b.Access.Continue(before.Binding().Access)
+		a.stop(m)
 	}
-	a.stop(m)
 	a.events.Normal(o, "Starting", "Starting controller: %s", b.Name)
 	reconciler := reconcile.New(b, options)
 	reconciler.Current().Canary = a.versions.canary(ctx, m, loaded.Candidate, reconciler, failing)
@@ -243,6 +251,7 @@ func (a *activator) failed(m *managed, r *running, err error) {
 
 // stop stops the Reconciler of a controller, if one runs, and waits until it has ended.
 func (a *activator) stop(m *managed) {
+	m.guard.Stop()
 	r := m.active.Swap(nil)
 	if r == nil {
 		return
@@ -261,6 +270,9 @@ func (a *activator) stopAll() {
 		r.stop()
 	}
 	var ending sync.WaitGroup
+	for _, m := range a.records.all() {
+		ending.Go(m.guard.Stop)
+	}
 	for _, r := range all {
 		ending.Go(r.end)
 	}

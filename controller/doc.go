@@ -12,7 +12,8 @@
 //   - inspect: serves what a server knows of parents; history: keeps what their last reconciles did
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
-//   - offline: one sync without a cluster, for the command line; preview: what a version of the hooks would do for the parents
+//   - guard: whether a new version may run, by what it would do; preview: computes that, without a write
+//   - offline: one sync without a cluster, for the command line
 //   - failures: classifies the errors of syncs and sums them up
 //   - children: plans and does the writes to the children of a parent
 //   - remember: which reconciles need not be done, because nothing changed; call: decides which hooks are called for a parent, and whether; binding: what a controller object means
@@ -55,10 +56,10 @@
 //   - validate the spec, and discover the resources that it names
 //   - read the scripts, from the object, files or ConfigMaps (sources.go). From now on a change of a source queues the object
 //   - if the version was given up, do not try it again before it is edited (rollback.go)
-//   - make all hooks, with package build
+//   - make all hooks, with package build, and ask the guard (package guard) whether the version may run
 //   - activate the version (activate.go): if only the scripts have changed, the Reconciler gets new hooks in one step; otherwise
 //     another Reconciler replaces the one that runs. A record has one pointer to what runs
-//   - if the version cannot be built, the spec and the scripts that run stay active. If nothing runs, or what runs was given up,
+//   - if the version cannot be built or the guard holds it, the spec and the scripts that run stay active. If nothing runs, or what runs was given up,
 //     activate the last good version (lastgood.go, rollback.go)
 //   - if this server leads, write the result to the status of the object, as conditions, log it, and record events (status.go)
 //

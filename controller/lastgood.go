@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
+	"metascript/controller/spec"
 	"metascript/controller/store"
 	"metascript/controller/throttle"
 )
@@ -133,20 +133,6 @@ func sameAccount(before, c *build.Candidate) error {
 
 var errNoneGood = errors.New("there is no earlier good version")
 
-// mayPass reports whether err, from reading or loading the last good version, may not occur at a later try: a request to the
-// API server failed, or a script ran out of time. It is false if there is no such version, or if the version does not load.
-func mayPass(err error) bool {
-	var answer apierrors.APIStatus
-	var network net.Error
-	switch {
-	case apierrors.IsNotFound(err):
-		return false
-	case errors.As(err, &answer), errors.As(err, &network):
-		return true
-	}
-	return throttle.Transient(err)
-}
-
 // notStored returns a warning if the last good version cannot be stored because of its content, or until somebody creates the namespace
 // or grants a permission; nil otherwise.
 func (v *goodVersions) notStored(m *managed) []string {
@@ -163,7 +149,7 @@ func (v *goodVersions) canary(ctx context.Context, m *managed, c *build.Candidat
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return throttle.NoCanary()
 	}
-	if before, err := v.findLast(ctx, m, c); err != nil && !mayPass(err) || err == nil && before.Identity == c.Identity {
+	if before, err := v.findLast(ctx, m, c); err != nil && !store.MayPass(err) || err == nil && before.Identity == c.Identity {
 		return throttle.NoCanary()
 	}
 	parents := func() int {
@@ -172,15 +158,5 @@ func (v *goodVersions) canary(ctx context.Context, m *managed, c *build.Candidat
 		}
 		return r.Binding().Count()
 	}
-	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { v.queue.Add(m.id) })
-}
-
-// defaultPercent is the default of rollbackPercent.
-const defaultPercent = 20
-
-func percentOf(script *v1alpha1.ControllerScript) int {
-	if script.RollbackPercent == nil {
-		return defaultPercent
-	}
-	return int(*script.RollbackPercent)
+	return throttle.NewCanary(spec.RollbackPercent(c.Script), excused, parents, func() { v.queue.Add(m.id) })
 }

@@ -10,8 +10,10 @@ import (
 	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
+	"metascript/controller/guard"
 	"metascript/controller/spec"
 	"metascript/controller/status"
+	"metascript/controller/store"
 )
 
 // A loader loads controller objects, and makes what runs match them.
@@ -127,7 +129,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	if l.result.SpecErr = errors.Join(d.Validate(), l.accounts.Check(who)); l.result.SpecErr != nil {
 		return
 	}
-	l.candidate.Resolved, l.result.ResourcesErr = l.activator.discover(d)
+	l.candidate.Resolved, l.result.ResourcesErr = spec.Discover(d, l.resources)
 	l.result.Discovered = true
 	if l.result.SpecErr = l.candidate.Resolved.CheckNamespaces(d, l.WatchNamespaces); l.result.SpecErr != nil {
 		return
@@ -138,6 +140,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	switch {
 	case err == nil:
 		l.promote(ctx, built)
+	case guard.IsIdle(err): // nothing runs until it is known whether the version may
 	case l.result.ResourcesErr == nil && d.HasScript():
 		l.rollBack(ctx)
 		l.startPartial(ctx)
@@ -176,16 +179,37 @@ func (l *loading) build(ctx context.Context) (build.Built, error) {
 		return build.Built{}, err
 	}
 	if r := m.runningAs(c); r != nil {
+		m.guard.Stop() // of a version that was reverted
 		return r.Current().Loaded.Built, nil
 	}
 	if err := m.loadBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return build.Built{}, err
 	}
 	built, err := l.builder.Build(ctx, c.Declaration, c.Parts)
+	if err == nil && l.result.ResourcesErr == nil {
+		err = l.checkGuard(ctx, built)
+	}
 	if err != nil {
 		return build.Built{}, err // without the hooks that were made before the error
 	}
 	return built, nil
+}
+
+// checkGuard returns an error if a version that can run must not run, or not yet, because of its guard.
+func (l *loading) checkGuard(ctx context.Context, built build.Built) error {
+	c, m := l.candidate, l.record
+	v := &guard.Version{Candidate: c, Built: built, Leads: l.leads(), Unlimited: l.DryRun, Changed: func() { l.queue.Add(m.id) }}
+	if r := m.active.Load(); r != nil {
+		v.Before = r.Current().Loaded.Candidate
+	} else if v.Limited() {
+		if before, err := l.versions.findLast(ctx, m, c); err == nil {
+			v.Before = before
+		}
+	}
+	v.Open = func(c *build.Candidate) (*guard.Side, error) {
+		return l.activator.side(ctx, l.sources.builder(m, c), c)
+	}
+	return m.guard.Check(ctx, v, l.guards)
 }
 
 // noteSources records in the result the warnings about the sources, and err, the error of build.
@@ -195,7 +219,7 @@ func (l *loading) noteSources(err error) {
 	l.result.ConfigMaps = c.Parts.ConfigMaps()
 	l.warn(l.sources.warnings(m)...)
 	l.warn(l.versions.notStored(m)...)
-	l.result.Unreported = !m.loadBackoff.Note(c.Identity, err, time.Now())
+	l.result.Unreported = !m.loadBackoff.Note(c.Identity, err, time.Now()) || guard.IsPending(err)
 	if err != nil {
 		l.result.SetError(err)
 	}
@@ -206,7 +230,7 @@ func (l *loading) promote(ctx context.Context, built build.Built) {
 	c, m := l.candidate, l.record
 	l.result.Built = built
 	l.warn(built.Warnings...)
-	l.warn(releaseWarning(c.Declaration, &built)...)
+	l.warn(finalizers.ReleaseWarnings(c.Object, built.Finalize != nil)...)
 	if l.result.ResourcesErr == nil && m.runningAs(c) == nil {
 		l.result.SpecErr = l.replace(ctx, built)
 	}
@@ -234,7 +258,7 @@ func (l *loading) rollBack(ctx context.Context) {
 	if err != nil {
 		l.warn(err.Error())
 	}
-	if mayPass(err) {
+	if store.MayPass(err) {
 		l.retry = err
 	}
 }
@@ -272,6 +296,7 @@ func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id, l.candidate.Tenant())
 	if r := l.record.active.Load(); r != nil {
 		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
+		l.result.GuardPassed = l.record.guard.PassedAs(l.result.Active.Identity)
 		l.result.Snapshot = r.Snapshot()
 		l.result.Failing = l.record.failures.Update(l.result.Failing, r.Current(), time.Now())
 		l.result.NotStored = l.record.notStored.Update(l.result.NotStored, r.Current(), time.Now())

@@ -14,6 +14,7 @@ import (
 	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/failures"
+	"metascript/controller/guard"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
@@ -55,6 +56,7 @@ type managed struct {
 	// summary has the metrics of the status that was last written; nil before. The worker sets it. Any goroutine may read it.
 	summary atomic.Pointer[metrics.StatusSummary]
 
+	guard           guard.Guard            // decides whether the candidate may run
 	lastGivenUp     *givenUpVersion        // nil: no version was given up
 	givenUpKnown    bool                   // lastGivenUp is newer than what the status says
 	loadBackoff     throttle.LoadBackoff   // of the candidate

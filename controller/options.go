@@ -24,6 +24,7 @@ import (
 	"metascript/controller/binding"
 	"metascript/controller/bodies"
 	"metascript/controller/build"
+	"metascript/controller/guard"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
@@ -114,6 +115,7 @@ type environment struct {
 	write         *kube.Writer // as the server itself
 	accounts      *accounts.Accounts
 	shared        *reconcile.Shared
+	guards        guard.Options
 	identityKinds *binding.IdentityKinds
 	counts        *metrics.Metrics // nil: there are no metrics
 
@@ -217,6 +219,7 @@ func (e *environment) shareAmongReconcilers() {
 	e.identityKinds = binding.NewIdentityKinds()
 	e.shared = reconcile.NewShared()
 	e.shared.Related.Log = e.Log
+	e.guards = guard.Options{Caches: &e.shared.Related, Turns: guard.NewTurns()}
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
 		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, Namespaced: resource.Namespaced})
 	}

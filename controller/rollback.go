@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"metascript/controller/build"
+	"metascript/controller/spec"
 	"metascript/controller/status"
+	"metascript/controller/store"
 	"metascript/controller/throttle"
 )
 
@@ -46,7 +48,7 @@ func (r *rollbacker) refuseGivenUp(ctx context.Context, m *managed, c *build.Can
 		return nil // another version that was given up and still runs is replaced when c is activated
 	}
 	before, err := r.versions.findLast(ctx, m, c)
-	if mayPass(err) || err == nil && before.Identity != c.Identity {
+	if store.MayPass(err) || err == nil && before.Identity != c.Identity {
 		return why
 	}
 	m.acceptGivenUp()
@@ -72,7 +74,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
 		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
 	}
-	if err != nil && rejected != nil && !mayPass(err) {
+	if err != nil && rejected != nil && !store.MayPass(err) {
 		m.acceptGivenUp()
 	}
 	if errors.Is(err, errNoneGood) || ctx.Err() != nil {
@@ -86,7 +88,7 @@ func (r *rollbacker) activateLast(ctx context.Context, m *managed, c *build.Cand
 	if err := m.rollbackBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return err
 	}
-	if c.Resolved, err = r.activator.discover(c.Declaration); err != nil {
+	if c.Resolved, err = spec.Discover(c.Declaration, r.resources); err != nil {
 		return err
 	}
 	builder := r.sources.builder(m, c)

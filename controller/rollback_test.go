@@ -144,8 +144,8 @@ func TestGivenUpVersionIsAcceptedWithoutPredecessor(t *testing.T) {
 			g := newGivenUp(t)
 			c.setUp(t, g)
 			err := g.loader.rollback.rollBack(t.Context(), g.record, g.now)
-			if (err != nil) != c.err || mayPass(err) != c.still {
-				t.Errorf("the error is %v, and may pass: %t", err, mayPass(err))
+			if (err != nil) != c.err || store.MayPass(err) != c.still {
+				t.Errorf("the error is %v, and may pass: %t", err, store.MayPass(err))
 			}
 			if g.stillGivenUp() != c.still {
 				t.Errorf("it is still given up: %t", !c.still)
@@ -221,7 +221,7 @@ func TestCanaryNeedsPossiblePredecessor(t *testing.T) {
 }
 
 func TestDefiniteErrorsAreNotTransient(t *testing.T) {
-	if mayPass(nil) || mayPass(&scripts.Error{Reason: scripts.NotFound}) {
-		t.Error("mayPass is true for no error or for a definite one")
+	if store.MayPass(nil) || store.MayPass(&scripts.Error{Reason: scripts.NotFound}) {
+		t.Error("MayPass is true for no error or for a definite one")
 	}
 }

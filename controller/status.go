@@ -15,6 +15,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
+	"metascript/controller/guard"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -68,7 +69,7 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
 		return err
 	}
-	why, remedy := whyBlocked(c.Declaration, result)
+	why, remedy := status.WhyBlocked(c.Declaration, result)
 	return r.blocked.Report(c.Declaration, why, remedy)
 }
 
@@ -104,6 +105,9 @@ func (r *reporter) reportNotStored(c *build.Candidate, now *metav1.Condition) {
 func (r *reporter) warn(c *build.Candidate, result *status.Result, ready *metav1.Condition) {
 	o, err := c.Object, result.Err()
 	switch {
+	case guard.Holds(err):
+		r.events.Warning(o, "GuardExceeded", "%s", err)
+		r.counts.Controller(c.Kind, o.GetName()).Reloaded("held")
 	case result.PreviousScriptRuns(c.Declaration):
 		r.events.Warning(o, "ScriptRejected", "%s", ready.Message)
 		r.counts.Controller(c.Kind, o.GetName()).Reloaded("rejected")
@@ -172,26 +176,4 @@ func hasConditions(o *object.Object) bool {
 	v, _ := o.At("status", "conditions")
 	_, is := tree.ArrayOf(v)
 	return is
-}
-
-// whyBlocked returns why the finalize hook of a controller cannot be called, and what to do; "" if it can be called.
-func whyBlocked(d *spec.Declaration, result *status.Result) (why, remedy string) {
-	switch {
-	case result.Active == nil && d.Settings.Paused:
-		return "is paused", "end the pause"
-	case result.Active == nil && result.Err() != nil:
-		return "does not load", "correct the controller"
-	case result.Active != nil && !result.Synced && result.CacheError != nil:
-		return "cannot start before its caches are filled", "see the condition Ready of the controller"
-	}
-	return "", ""
-}
-
-// releaseWarning warns of the annotation finalizers.RemoveAnnotation while it has no effect: if the finalize hook is lost by mistake
-// later, the finalizers would be removed.
-func releaseWarning(d *spec.Declaration, built *build.Built) []string {
-	if built.Finalize == nil || d.Object.Annotations[finalizers.RemoveAnnotation] != "true" {
-		return nil
-	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", finalizers.RemoveAnnotation)}
 }

@@ -14,6 +14,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/finalizers"
+	"metascript/controller/guard"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -149,14 +150,8 @@ func (w *watches) onController(old, current *object.Object) {
 // another load.
 func (w *watches) concerns(old, current *object.Object) bool {
 	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() ||
-		finalizers.Removes(old) != finalizers.Removes(current) ||
-		!w.leads() && givenUpBy(old) != givenUpBy(current) // so that this server does not try that version again when it leads
-}
-
-// givenUpBy returns the version that was given up according to the status of a controller object.
-func givenUpBy(o *object.Object) string {
-	version := o.TextAt("status", "script", "givenUp")
-	return version
+		finalizers.Removes(old) != finalizers.Removes(current) || old.Annotation(guard.ApprovedAnnotation) != current.Annotation(guard.ApprovedAnnotation) ||
+		!w.leads() && guard.Decided(old) != guard.Decided(current) // so that this server runs the version that the leader runs
 }
 
 // onDefinition queues every controller when a CustomResourceDefinition is created, changed or deleted, since a controller

@@ -16,6 +16,15 @@ func Removes(controller *object.Object) bool {
 	return controller.GetAnnotations()[RemoveAnnotation] == "true"
 }
 
+// ReleaseWarnings warns of the annotation RemoveAnnotation while it has no effect, since there is a finalize hook: if the hook is lost by
+// mistake later, the finalizers would be removed.
+func ReleaseWarnings(controller *object.Object, hasHook bool) []string {
+	if !hasHook || !Removes(controller) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", RemoveAnnotation)}
+}
+
 // Held says on which parents finalizers are held. The zero value is none.
 type Held struct {
 	Parents, Deleted int        // the number of these parents, and of those among them that are being deleted

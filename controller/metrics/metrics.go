@@ -62,7 +62,7 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		errors:     r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
 		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
 		mismatches: r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
-		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
+		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected, held or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
 }
@@ -128,7 +128,7 @@ func (c *Controller) Script(hook string) func(took time.Duration, err error) {
 	}
 }
 
-// Reloaded counts a version of the controller's scripts that was loaded, rejected or rolledback.
+// Reloaded counts a version of the controller's scripts that was loaded, rejected, held or rolledback.
 func (c *Controller) Reloaded(result string) {
 	if c != nil {
 		c.of.reloads.WithLabelValues(c.name, c.kind, result).Inc()

@@ -137,11 +137,10 @@ func (p *Previewer) redactor(parent *object.Object) *redact.Redactor {
 	return r
 }
 
-// All calls each, one call at a time, with the Result of each parent that the controller reconciles and may show, in no order. It
-// computes up to workers Results at the same time. If ctx is done before, or each returns false, it returns early, with the error of ctx.
-func (p *Previewer) All(ctx context.Context, workers int, each func(*Result) bool) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+// All calls each, one call at a time, with the Result of each parent that the controller reconciles and may show, in no order. If against
+// is not nil, what it would do too is left out; see [Result.Without]. All computes up to workers Results at the same time. If ctx is done
+// before the end, it returns the cause.
+func (p *Previewer) All(ctx context.Context, workers int, against *Previewer, each func(*Result)) error {
 	todo := make(chan *object.Object)
 	var working sync.WaitGroup
 	var mu sync.Mutex // is locked while each is called
@@ -149,29 +148,41 @@ func (p *Previewer) All(ctx context.Context, workers int, each func(*Result) boo
 		working.Go(func() {
 			stack.Grow()
 			for parent := range todo {
-				r := p.Parent(ctx, parent, State{})
-				mu.Lock()
-				if ctx.Err() == nil && !each(r) {
-					stop()
+				r := p.changes(ctx, parent, against)
+				if mu.Lock(); ctx.Err() == nil && r.Skipped != NotReadable {
+					each(r)
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for parent := range p.binding.ReconciledParents() {
-		if p.binding.Only != nil && !p.binding.Only(object.RefOf(parent)) || !p.binding.Shows(parent) {
-			continue
-		}
-		select {
-		case todo <- parent:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
+	p.send(ctx, todo)
 	close(todo)
 	working.Wait()
 	return context.Cause(ctx)
+}
+
+// send sends the parents that the controller reconciles, until ctx is done.
+func (p *Previewer) send(ctx context.Context, to chan<- *object.Object) {
+	for parent := range p.binding.ReconciledParents() {
+		if p.binding.Only != nil && !p.binding.Only(object.RefOf(parent)) {
+			continue
+		}
+		select {
+		case to <- parent:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// changes returns what p would do for a parent, without what against would do too, if that is not nil.
+func (p *Previewer) changes(ctx context.Context, parent *object.Object, against *Previewer) *Result {
+	r := p.Parent(ctx, parent, State{})
+	if len(r.Writes) == 0 || against == nil || against.binding.Rule(parent.GroupVersionKind()) == nil {
+		return r
+	}
+	return r.Without(against.Parent(ctx, parent, State{}))
 }
 
 // waiting implements related.Controller for the parents of one Previewer.

@@ -181,11 +181,22 @@ func TestAllParents(t *testing.T) {
 	p := New(w.Binding, build.Hooks{Sync: wants(configMap("a", "x"))}, &w.related, nil)
 	defer p.Close()
 	var s Summary
-	if err := p.All(t.Context(), 4, func(r *Result) bool { s.Add(r); return true }); err != nil || s.Parents != 49 || s.Total.Creates != 49 || s.Changed != 49 {
+	if err := p.All(t.Context(), 4, nil, s.Add); err != nil || s.Parents != 49 || s.Total.Creates != 49 || s.Changed != 49 {
 		t.Errorf("error %v, %+v", err, s)
 	}
-	n := 0
-	if err := p.All(t.Context(), 4, func(*Result) bool { n++; return n < 5 }); !errors.Is(err, context.Canceled) || n != 5 {
+	same := New(w.Binding, build.Hooks{Sync: wants(configMap("a", "x"))}, &w.related, nil)
+	defer same.Close()
+	var none Summary
+	if err := p.All(t.Context(), 4, same, none.Add); err != nil || none.Parents != 49 || none.Changed != 0 {
+		t.Errorf("compared with the same: error %v, %+v", err, none)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	n, enough := 0, errors.New("enough")
+	if err := p.All(ctx, 4, nil, func(*Result) {
+		if n++; n == 5 {
+			stop(enough)
+		}
+	}); !errors.Is(err, enough) || n != 5 {
 		t.Errorf("error %v after %d results", err, n)
 	}
 }

@@ -25,6 +25,10 @@ type previewing struct {
 func (p *previewing) reconcile(ctx context.Context, parent *object.Object) error {
 	b := p.binding
 	if err := b.MayReadParent(ctx, parent); err != nil {
+		if !b.Shows(parent) {
+			p.result.Skipped = NotReadable
+			return nil
+		}
 		return err
 	}
 	if p.result.Skipped = p.skips(parent); p.result.Skipped != "" {

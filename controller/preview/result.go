@@ -28,6 +28,7 @@ type Skip string
 
 // The reasons.
 const (
+	NotReadable Skip = "the account of the controller may not read it" // nothing may show that it exists
 	NotSelected Skip = "it is not reconciled"
 	Paused      Skip = "it is paused"
 	NoHook      Skip = "there is no hook to call for it"

@@ -203,3 +203,14 @@ func ForHooks(o *object.Object) *object.Object {
 	delete(given.Map(), "status")
 	return given
 }
+
+// defaultRollbackPercent is the default of rollbackPercent.
+const defaultRollbackPercent = 20
+
+// RollbackPercent returns the percentage of parents for which a new version of a script may fail before it is rolled back.
+func RollbackPercent(script *v1alpha1.ControllerScript) int {
+	if script.RollbackPercent == nil {
+		return defaultRollbackPercent
+	}
+	return int(*script.RollbackPercent)
+}

@@ -3,7 +3,9 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/plan"
@@ -67,6 +69,19 @@ func Resolve(d *Declaration, in kube.Finder) (Resolved, error) {
 	// A decorator may have no parent resource.
 	if d.Shape == hook.Composite && !found.Parents[0].HasStatus {
 		return Resolved{}, &NoStatusError{found.Parents[0]}
+	}
+	return found, nil
+}
+
+// Discover is Resolve for a controller that is about to run: if a kind of children rolls, it also checks that the API server serves
+// ControllerRevisions.
+func Discover(d *Declaration, in kube.Finder) (Resolved, error) {
+	found, err := Resolve(d, in)
+	if err != nil || !slices.ContainsFunc(d.Children, func(c Child) bool { return c.Method.Rolls() }) {
+		return found, err
+	}
+	if _, err := in.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
+		return Resolved{}, fmt.Errorf("rolling updates: %w", err)
 	}
 	return found, nil
 }

@@ -11,6 +11,7 @@ import (
 	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/guard"
 	"metascript/controller/kube"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
@@ -22,6 +23,7 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 	return []metav1.Condition{
 		typed(v1alpha1.ConditionResourcesDiscovered, resourcesDiscovered(r)),
 		typed(v1alpha1.ConditionScriptReady, scriptReady(d, r)),
+		typed(v1alpha1.ConditionGuardPassed, guardPassed(d, r)),
 		typed(v1alpha1.ConditionScriptsHeld, scriptsHeld(r)),
 		typed(v1alpha1.ConditionScriptRunaway, scriptRunaway(r)),
 		typed(v1alpha1.ConditionFallbackActive, fallbackActive(r)),
@@ -201,6 +203,29 @@ func specSound(r *Result) metav1.Condition {
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonNoWarnings, "the spec and the scripts have no setting without effect")
 }
 
+// guardPassed says what the guard decided about the version that was last written. After a restart of the server it stays as it is,
+// since a version that runs is not checked again.
+func guardPassed(d *spec.Declaration, r *Result) metav1.Condition {
+	before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionGuardPassed)
+	switch {
+	case guard.IsPending(r.ScriptErr):
+		return condition(metav1.ConditionUnknown, guard.Reason(r.ScriptErr), r.ScriptErr.Error())
+	case guard.Holds(r.ScriptErr):
+		return condition(metav1.ConditionFalse, guard.Reason(r.ScriptErr), r.ScriptErr.Error())
+	case r.SpecErr != nil && !r.Discovered: // a spec that cannot be read looks as if it had no guard
+		return notChecked()
+	case d.Script == nil || d.Script.Guard == nil:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonNoGuard, guard.NoGuard)
+	case r.Active == nil, r.Err() != nil:
+		return notChecked()
+	case r.GuardPassed != nil:
+		return condition(metav1.ConditionTrue, r.GuardPassed.Reason, r.GuardPassed.Message)
+	case before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == d.Object.Generation:
+		return condition(before.Status, before.Reason, before.Message)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonWithinGuard, "this version ran before the server was started")
+}
+
 // ready says whether the object runs as it is written, and if not, what runs in its place.
 func ready(d *spec.Declaration, r *Result) metav1.Condition {
 	if err := r.Err(); err != nil {
@@ -229,6 +254,8 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 	switch {
 	case r.Active == nil:
 		return condition(metav1.ConditionFalse, notReadyReason(d, r), err.Error())
+	case guard.Holds(err):
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("%s, and generation %d is not in use: %s", whatRuns(d, r.Active), d.Object.Generation, err))
 	case r.Active.Generation != d.Object.Generation || r.Active.UID != d.Object.UID:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.Generation, err))

@@ -31,7 +31,7 @@ import (
 
 // normal is the status and the reason of each condition of a controller that runs, has a script and no problem.
 var normal = map[string]string{
-	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
+	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "GuardPassed": "True NoGuard", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
 	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "ParentsSynced": "True AllSynced",
 	"AnswersStored": "True AllStored", "SpecSound": "True NoWarnings", "Ready": "True Running",
 }
@@ -180,7 +180,7 @@ func TestControllerIsReadyOnceCachesAreFilled(t *testing.T) {
 // A spec that cannot be read is not taken for one without a script.
 func TestUnreadableSpecIsNotChecked(t *testing.T) {
 	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
-	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
+	want := sorted(idle, []string{"GuardPassed: Unknown NotChecked", "ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
 	if diff := cmp.Diff(want, differing(Of(cc, &Result{SpecErr: errors.New("unreadable")}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

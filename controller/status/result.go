@@ -2,7 +2,9 @@ package status
 
 import (
 	"metascript/controller/build"
+	"metascript/controller/guard"
 	"metascript/controller/reconcile"
+	"metascript/controller/spec"
 	"metascript/controller/throttle"
 	"metascript/engine"
 )
@@ -21,6 +23,7 @@ type Result struct {
 	GivenUp      string      // the identity of the version that was rolled back
 	LastGood     string      // the ConfigMap that stores the last good version
 	Runaways     []engine.Runaway
+	GuardPassed  *guard.Passed // why the guard let through what runs; nil: it is not known
 
 	AccessErr     error  // why the account of the controller cannot do its work, or nil; see access.Reader.Problem
 	AccessLimited string // that the account may read parents in some namespaces only, or ""
@@ -51,9 +54,22 @@ func (r *Result) Retry() error {
 
 // SetError records an error of loading hooks as one of the script or of the spec.
 func (r *Result) SetError(err error) {
-	if build.IsScriptError(err) || throttle.IsGivenUp(err) {
+	if build.IsScriptError(err) || throttle.IsGivenUp(err) || guard.Holds(err) {
 		r.ScriptErr = err
 	} else {
 		r.SpecErr = err
 	}
+}
+
+// WhyBlocked returns why the finalize hook of a controller cannot be called, and what to do; "" if it can be called.
+func WhyBlocked(d *spec.Declaration, result *Result) (why, remedy string) {
+	switch {
+	case result.Active == nil && d.Settings.Paused:
+		return "is paused", "end the pause"
+	case result.Active == nil && result.Err() != nil:
+		return "does not load", "correct the controller"
+	case result.Active != nil && !result.Synced && result.CacheError != nil:
+		return "cannot start before its caches are filled", "see the condition Ready of the controller"
+	}
+	return "", ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/guard"
 	"metascript/controller/hook"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
@@ -71,6 +72,8 @@ func scriptReason(err error) string {
 	switch {
 	case throttle.IsGivenUp(err):
 		return v1alpha1.ReasonRolledBack
+	case guard.Holds(err):
+		return guard.Reason(err)
 	case errors.As(err, &source) && source.Reason == scripts.NotFound:
 		return v1alpha1.ReasonSourceNotFound
 	case errors.As(err, &source):

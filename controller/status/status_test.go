@@ -103,7 +103,7 @@ func TestConditionKeepsTimeOfUnchangedStatus(t *testing.T) {
 		kept[c.Type] = c.LastTransitionTime.Equal(&long)
 	}
 	want := map[string]bool{
-		"ResourcesDiscovered": false, "ScriptReady": true, "ScriptsHeld": false, "ScriptRunaway": false, "FallbackActive": false,
+		"ResourcesDiscovered": false, "ScriptReady": true, "GuardPassed": false, "ScriptsHeld": false, "ScriptRunaway": false, "FallbackActive": false,
 		"FinalizersHeld": false, "Permitted": false, "ParentsSynced": false, "AnswersStored": false, "SpecSound": false, "Ready": true, "Foreign": true,
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {

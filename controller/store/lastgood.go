@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/spec"
+	"metascript/controller/throttle"
 	"metascript/engine"
 )
 
@@ -108,4 +110,18 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 		return nil, errNotOfController
 	}
 	return c, err
+}
+
+// MayPass reports whether err, from reading or loading the last good version, may not occur at a later try: a request to the
+// API server failed, or a script ran out of time. It is false if there is no such version, or if the version does not load.
+func MayPass(err error) bool {
+	var answer apierrors.APIStatus
+	var network net.Error
+	switch {
+	case apierrors.IsNotFound(err):
+		return false
+	case errors.As(err, &answer), errors.As(err, &network):
+		return true
+	}
+	return throttle.Transient(err)
 }

@@ -8,6 +8,9 @@ const (
 	ConditionResourcesDiscovered = "ResourcesDiscovered"
 	// ConditionScriptReady is True while the version of every script that was last written is loaded, or there is none.
 	ConditionScriptReady = "ScriptReady"
+	// ConditionGuardPassed is False while the version that was last written would do more than spec.script.guard permits, so that the
+	// version before runs on.
+	ConditionGuardPassed = "GuardPassed"
 	// ConditionSpecSound is False, with the reason Doubtful, while the spec has a setting that is accepted but has no
 	// effect, or is probably a mistake.
 	ConditionSpecSound = "SpecSound"
@@ -148,6 +151,24 @@ const (
 	ReasonFunctionNotFound = "FunctionNotFound"
 	// ReasonLimitExceeded: False, compiling the script exceeded a limit.
 	ReasonLimitExceeded = "LimitExceeded"
+)
+
+// Reasons of the condition GuardPassed. Those of a version that does not run are also reasons of the condition ScriptReady.
+const (
+	// ReasonNoGuard: True, the controller has no guard.
+	ReasonNoGuard = "NoGuard"
+	// ReasonNothingToCompare: True, no version has run before the one that runs.
+	ReasonNothingToCompare = "NothingToCompare"
+	// ReasonWithinGuard: True, what the version would do was within the limits.
+	ReasonWithinGuard = "WithinGuard"
+	// ReasonGuardApproved: True, an annotation lets the version through.
+	ReasonGuardApproved = "GuardApproved"
+	// ReasonGuardRunning: Unknown, what the version would do is being computed.
+	ReasonGuardRunning = "GuardRunning"
+	// ReasonGuardExceeded: False, the version would do more than a limit permits.
+	ReasonGuardExceeded = "GuardExceeded"
+	// ReasonGuardIncomplete: False, what the version would do could not be computed.
+	ReasonGuardIncomplete = "GuardIncomplete"
 )
 
 // Reasons of the condition FallbackActive.

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Language is the language of a script.
@@ -177,11 +178,53 @@ type ControllerScript struct {
 	// +kubebuilder:validation:Maximum=99
 	RollbackPercent *int32 `json:"rollbackPercent,omitempty"`
 
+	// guard limits what a new version of the controller may do. Before the server
+	// uses a new version, it computes what the version would do for all parents
+	// that exist, without a write. If that is more than a limit, the previous
+	// version keeps running, until the next edit or until an annotation on the
+	// controller lets the new version through. Defaults to no limits.
+	Guard *ScriptGuard `json:"guard,omitempty"`
+
 	// remember defines whether the script is not called for a parent if nothing
 	// that it reads has changed since its last call. If it is false, the script
 	// is called in each resync and after each change. A script that may see the
 	// time, such as request.now, is always called. Defaults to true.
 	Remember *bool `json:"remember,omitempty"`
+}
+
+// ScriptGuard has the limits of what a new version may do. A percentage is
+// rounded down: 10% of 25 children are two. At least one limit is set.
+//
+// +kubebuilder:validation:MinProperties=1
+type ScriptGuard struct {
+	// maxDeletes is how many children a new version may delete because it does
+	// not return them any more, as a number or as a percentage of the children
+	// that exist. Defaults to no limit.
+	//
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxDeletes must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	MaxDeletes *intstr.IntOrString `json:"maxDeletes,omitempty"`
+
+	// maxRecreates is how many children a new version may delete and create again
+	// because they differ and cannot be updated with their update method, as a
+	// number or as a percentage of the children that exist. Children that a
+	// rollout would recreate one by one count too. Defaults to no limit.
+	//
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxRecreates must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	MaxRecreates *intstr.IntOrString `json:"maxRecreates,omitempty"`
+
+	// maxChangedParents is for how many parents a new version may write anything
+	// that the previous version would not write: to the parent, such as its
+	// status, or to its children. It is a number or a percentage of the parents.
+	// Defaults to no limit.
+	//
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxChangedParents must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	MaxChangedParents *intstr.IntOrString `json:"maxChangedParents,omitempty"`
 }
 
 // Rollback defines when the previous version of a script is used again.

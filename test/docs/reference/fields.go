@@ -181,6 +181,8 @@ func typeOf(field apiextensionsv1.JSONSchemaProps) string {
 		return "list of " + plural(*field.Items.Schema)
 	case field.AdditionalProperties != nil:
 		return "map of " + plural(*field.AdditionalProperties.Schema)
+	case field.XIntOrString && strings.Contains(field.Description, "percentage"):
+		return "integer or percentage"
 	case field.XIntOrString:
 		return "quantity"
 	case len(field.Enum) > 0:

@@ -127,6 +127,7 @@ func (r *Reporter) fixed(o *object.Object) {
 func problem(conditions []metav1.Condition) (what, why string) {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	script := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
+	guard := meta.FindStatusCondition(conditions, v1alpha1.ConditionGuardPassed)
 	switch {
 	case ready == nil:
 		return "", ""
@@ -134,6 +135,10 @@ func problem(conditions []metav1.Condition) (what, why string) {
 		return ": paused", ready.Message
 	case ready.Reason == v1alpha1.ReasonStarting && !strings.Contains(ready.Message, ": "), ready.Status == metav1.ConditionTrue:
 		return "", "" // it is starting: the message of an error has a colon
+	case guard != nil && guard.Reason == v1alpha1.ReasonGuardRunning:
+		return "", "" // it is known in a moment
+	case guard != nil && guard.Status == metav1.ConditionFalse:
+		return ": the guard holds this version (" + guard.Reason + ")", guard.Message
 	case script != nil && script.Status == metav1.ConditionFalse:
 		return ": the script does not load (" + script.Reason + ")", script.Message
 	}

@@ -1,0 +1,346 @@
+// Package guard decides whether a new version of a controller may run, by what it would do for the parents that exist.
+//
+// A [Guard] belongs to one controller object. [Guard.Check] returns nil if a version may run, and otherwise an [*Error], while the
+// version before it runs on. The first Check of a version begins to compute, in the background, what it would do and what the version
+// before would do too, with package preview. When the result is known, the Guard asks for another Check. The result belongs to the version:
+// it is computed once. A version with another spec or other scripts is another version.
+//
+// limits.go compares what a version would do with its limits, and says it in words.
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/binding"
+	"metascript/controller/build"
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/preview"
+	"metascript/controller/related"
+)
+
+// ApprovedAnnotation is an annotation on a controller object. Its value names the one version that is let through, as the message of
+// the condition GuardPassed names it, whatever it would do.
+const ApprovedAnnotation = "metacontroller.k8s.io/guard-approved"
+
+// An Error says that a version does not run because of its guard.
+type Error struct {
+	Reason  string // of the condition GuardPassed
+	Message string
+	Pending bool // it is not decided yet
+	Idle    bool // the version before must not be started in its place
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// of returns the *Error in err; nil if there is none.
+func of(err error) *Error {
+	var found *Error
+	errors.As(err, &found)
+	return found
+}
+
+// Holds reports whether err says that a version does not run because of its guard.
+func Holds(err error) bool { return of(err) != nil }
+
+// IsPending reports whether err says that a guard has not decided yet.
+func IsPending(err error) bool { return Holds(err) && of(err).Pending }
+
+// IsIdle reports whether err says that a version does not run, and that none must be started in its place: nothing runs. The controller
+// was paused before, perhaps because of the version before.
+func IsIdle(err error) bool { return Holds(err) && of(err).Idle }
+
+// Reason returns the reason of the condition GuardPassed for an error that Holds.
+func Reason(err error) string { return of(err).Reason }
+
+// A Side is a version of a controller of which is computed what it would do. It is closed with its Binding.
+type Side struct {
+	Binding *binding.Binding
+	Hooks   build.Hooks
+}
+
+func (s *Side) close() {
+	if s != nil {
+		s.Binding.Close()
+	}
+}
+
+// Options are what all Guards of a server share.
+type Options struct {
+	Caches    *related.Caches // of related objects
+	Turns     chan struct{}   // limits how many Guards compute at the same time; see NewTurns
+	TimeLimit time.Duration   // for one version, without waiting; zero: DefaultTimeLimit
+}
+
+// DefaultTimeLimit is how long it may take to compute what a version would do.
+const DefaultTimeLimit = 2 * time.Minute
+
+const (
+	turns   = 4 // how many Guards compute at the same time
+	workers = 2 // how many parents of a controller are computed at the same time: reconciles go on, and need the CPU too
+)
+
+// NewTurns returns Options.Turns.
+func NewTurns() chan struct{} { return make(chan struct{}, turns) }
+
+// A Version is a version of a controller that is about to run.
+type Version struct {
+	*build.Candidate
+	Built     build.Built
+	Before    *build.Candidate // the version that runs, or else the last good one; nil if there is none
+	Leads     bool             // this server decides
+	Unlimited bool             // nothing is written, so that the limits do not apply
+
+	// Open opens the version, or the one before.
+	Open func(*build.Candidate) (*Side, error)
+	// Changed is called when there is something else to report. It must not block.
+	Changed func()
+}
+
+// A Guard decides about the versions of one controller object. The zero value has decided nothing. Check and Stop are called by one
+// goroutine at a time.
+type Guard struct {
+	check  *check  // of the version that was checked last; nil: none was
+	passed *Passed // the version that was let through last; nil: none was
+}
+
+// Passed says why a version was let through, for the condition GuardPassed.
+type Passed struct{ identity, Reason, Message string }
+
+// PassedAs returns why the version with that identity was let through; nil if it was not, or if the server has started since.
+func (g *Guard) PassedAs(identity string) *Passed {
+	if g.passed != nil && g.passed.identity == identity {
+		return g.passed
+	}
+	return nil
+}
+
+// Limited reports whether the version has limits.
+func (v *Version) Limited() bool { return v.Script != nil && v.Script.Guard != nil && !v.Unlimited }
+
+// before returns the identity of the version before, or "".
+func (v *Version) before() string {
+	if v.Before == nil {
+		return ""
+	}
+	return v.Before.Identity
+}
+
+// Check returns nil if v may run now, and otherwise an *Error, or the error of v.Open. What is computed in the background ends when
+// ctx is done.
+func (g *Guard) Check(ctx context.Context, v *Version, o Options) error {
+	reason, message := v.passes()
+	if reason == "" {
+		return g.compute(ctx, v, o)
+	}
+	g.Stop()
+	g.pass(v, reason, message)
+	return nil
+}
+
+func (g *Guard) pass(v *Version, reason, message string) {
+	if message != "" {
+		g.passed = &Passed{v.Identity, reason, message}
+	}
+}
+
+// passes returns why v runs without computing what it would do; "" if it has to be computed. message is "" if v ran already before
+// the server has started.
+func (v *Version) passes() (reason, message string) {
+	switch {
+	case !v.Limited():
+		return v1alpha1.ReasonNoGuard, NoGuard
+	case v.Object.Annotation(ApprovedAnnotation) == Digest(v.Identity):
+		return v1alpha1.ReasonGuardApproved, fmt.Sprintf("the annotation %s lets this version through", ApprovedAnnotation)
+	case v.ran(), v.before() == v.Identity:
+		return v1alpha1.ReasonWithinGuard, ""
+	case v.Before == nil && v.Status.ActiveGeneration == 0:
+		return v1alpha1.ReasonNothingToCompare, "it is the first version of this controller that runs"
+	}
+	return "", ""
+}
+
+// NoGuard is the message of the condition GuardPassed if the controller has no guard.
+const NoGuard = "the controller has no guard"
+
+// ran reports whether v is what ran last, according to the status, which the server that leads has written: it was let through then.
+func (v *Version) ran() bool {
+	runs := v.Built.Status.Digest
+	return v.Status.Script != nil && runs != "" && v.Status.ActiveGeneration == v.Object.GetGeneration() && v.Status.Script.Digest == runs
+}
+
+// Digest returns how texts and the annotation name the version with that identity.
+func Digest(identity string) string { return "sha256:" + identity }
+
+// Decided returns what the status of a controller object says of the decisions of the server that leads.
+func Decided(o *object.Object) [3]string {
+	active, _ := o.At("status", "activeGeneration")
+	return [3]string{fmt.Sprint(active), o.TextAt("status", "script", "digest"), o.TextAt("status", "script", "givenUp")}
+}
+
+// compute returns the result for v. It begins to compute it if it has not.
+func (g *Guard) compute(ctx context.Context, v *Version, o Options) error {
+	idle := v.Status.ActiveGeneration == 0
+	if !v.Leads {
+		g.Stop()
+		return &Error{v1alpha1.ReasonGuardRunning, "the server that leads computes what this version would do", true, idle}
+	}
+	if g.check == nil || g.check.now != v.Identity || g.check.before != v.before() {
+		g.Stop()
+		now, err := v.Open(v.Candidate)
+		if err != nil {
+			return err
+		}
+		g.check = begin(ctx, v, now, o)
+	}
+	held, done, progress := g.check.result()
+	switch {
+	case !done:
+		return &Error{v1alpha1.ReasonGuardRunning, progress, true, idle}
+	case held != nil:
+		return &Error{held.Reason, held.Message, false, idle}
+	}
+	g.pass(v, v1alpha1.ReasonWithinGuard, progress)
+	return nil
+}
+
+// Stop ends what is computed, and waits until it has ended. The next Check begins anew.
+func (g *Guard) Stop() {
+	if g.check != nil {
+		g.check.stop()
+		<-g.check.ended
+		g.check = nil
+	}
+}
+
+// A check computes what one version would do.
+type check struct {
+	now, before string // the identities of the versions
+	stop        context.CancelFunc
+	ended       chan struct{} // closed when it has ended
+
+	mu       sync.Mutex // guards the fields below
+	done     bool
+	held     *Error // why the version does not run; nil if it may, once it is done
+	progress string // what it waits for, or what was computed
+}
+
+func begin(ctx context.Context, v *Version, now *Side, o Options) *check {
+	var before *Side
+	if v.Before != nil {
+		before, _ = v.Open(v.Before) // nil: it does not load any more, and nothing is compared with it
+	}
+	ctx, stop := context.WithCancel(ctx)
+	c := &check{now: v.Identity, before: v.before(), stop: stop, ended: make(chan struct{}), progress: computing}
+	limits, name, changed := v.Script.Guard, nameOf(v), v.Changed
+	go func() { // ends when what is computed is known, or soon after Stop
+		defer close(c.ended)
+		defer now.close()
+		defer before.close()
+		held, text := c.run(ctx, now, before, limits, name, changed, o)
+		if ctx.Err() != nil {
+			return
+		}
+		c.mu.Lock()
+		c.done, c.held, c.progress = true, held, text
+		c.mu.Unlock()
+		changed()
+	}()
+	return c
+}
+
+func (c *check) result() (held *Error, done bool, progress string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held, c.done, c.progress
+}
+
+// computing is what a check reports at first.
+const computing = "it is computed what this version would do"
+
+// report says what the check waits for.
+func (c *check) report(changed func(), progress string) {
+	c.mu.Lock()
+	c.progress = progress
+	c.mu.Unlock()
+	changed()
+}
+
+// errTimeLimit is the cause of a context that ends because of Options.TimeLimit.
+var errTimeLimit = errors.New("it takes too long")
+
+// run waits until it may compute, computes, and returns why the version is held, or nil; and what the version would do.
+func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.ScriptGuard, name names, changed func(), o Options) (held *Error, text string) {
+	defer func() {
+		if r := recover(); r != nil {
+			held = incomplete(name, preview.Summary{}, fmt.Errorf("panic, please report it: %v\n%s", r, debug.Stack()))
+		}
+	}()
+	if !now.filled() || before != nil && !before.filled() {
+		c.report(changed, "the caches are filled before it is computed what this version would do")
+	}
+	if !now.wait(ctx) || before != nil && !before.wait(ctx) {
+		return incomplete(name, preview.Summary{}, errors.New("its caches were closed")), ""
+	}
+	select {
+	case o.Turns <- struct{}{}:
+	default:
+		c.report(changed, "the guards of other controllers compute what they would do before this one")
+		select {
+		case o.Turns <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ""
+		}
+	}
+	defer func() { <-o.Turns }()
+	c.report(func() {}, computing)
+	if o.TimeLimit == 0 {
+		o.TimeLimit = DefaultTimeLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.TimeLimit, fmt.Errorf("%w: the limit is %s", errTimeLimit, o.TimeLimit))
+	defer cancel()
+	summary, err := summarize(ctx, now, before, o.Caches)
+	if err != nil {
+		return incomplete(name, summary, err), ""
+	}
+	return judge(limits, name, &summary)
+}
+
+// summarize computes what now would do that before would not do.
+func summarize(ctx context.Context, now, before *Side, caches *related.Caches) (preview.Summary, error) {
+	began := time.Now()
+	clock := func() time.Time { return began } // both see the same time
+	candidate := preview.New(now.Binding, now.Hooks, caches, clock)
+	defer candidate.Close()
+	var against *preview.Previewer
+	if before != nil {
+		against = preview.New(before.Binding, before.Hooks, caches, clock)
+		defer against.Close()
+	}
+	var s preview.Summary
+	err := candidate.All(ctx, workers, against, s.Add)
+	return s, err
+}
+
+// filled reports whether the caches are filled.
+func (s *Side) filled() bool {
+	return !slices.ContainsFunc(s.Binding.Caches(), func(cache *informer.Informer) bool { return !cache.HasSynced() })
+}
+
+// wait waits until the caches are filled, and reports whether they are. It returns false if ctx is done before.
+func (s *Side) wait(ctx context.Context) bool {
+	for _, cache := range s.Binding.Caches() {
+		if !cache.WaitForSync(ctx) {
+			return false
+		}
+	}
+	s.Binding.Clients.Credentials.WaitForSyncOrError(ctx)
+	return ctx.Err() == nil
+}

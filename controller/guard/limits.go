@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
+	"metascript/controller/preview"
+	"metascript/engine"
+)
+
+// names are how texts name a version, and the command that lets it through.
+type names struct{ digest, command string }
+
+func nameOf(v *Version) names {
+	digest := Digest(v.Identity)
+	return names{digest, fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", v.ID().Resource(), v.ID().Name, ApprovedAnnotation, digest)}
+}
+
+// judge returns why a version is held that would do what s says, or nil; and what it would do, in words.
+func judge(limits *v1alpha1.ScriptGuard, name names, s *preview.Summary) (held *Error, text string) {
+	var beyond []string
+	for _, l := range []struct {
+		limit *intstr.IntOrString
+		name  string
+		n, of int
+		what  string // with the numbers
+	}{
+		{limits.MaxDeletes, "maxDeletes", s.Total.Deletes, s.Children, "delete %d of %s"},
+		{limits.MaxRecreates, "maxRecreates", s.Total.Recreates, s.Children, "recreate %d of %s"},
+		{limits.MaxChangedParents, "maxChangedParents", s.Changed, s.Parents, "change %d of %s"},
+	} {
+		all := plural(l.of, "child", "children")
+		if l.name == "maxChangedParents" {
+			all = plural(l.of, "parent", "parents")
+		}
+		most, shown, err := limitOf(l.limit, l.of)
+		switch {
+		case err != nil:
+			return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("spec.script.guard.%s: %v", l.name, err), false, false}, ""
+		case l.limit != nil && l.n > most:
+			beyond = append(beyond, fmt.Sprintf(l.what, l.n, all)+fmt.Sprintf(" (%s: %s)", l.name, shown))
+		}
+	}
+	if len(beyond) == 0 {
+		return nil, "what this version would do is within the limits: " + effects(s)
+	}
+	message := fmt.Sprintf("the guard holds version %s, which would %s; in all: %s%s\nif that is intended, let this version through: %s",
+		name.digest, strings.Join(beyond, " and "), effects(s), examples(s), name.command)
+	return &Error{v1alpha1.ReasonGuardExceeded, message, false, false}, ""
+}
+
+// limitOf returns the value of a limit for a number of objects, rounded down, and the limit as text.
+func limitOf(limit *intstr.IntOrString, of int) (most int, shown string, err error) {
+	if limit == nil {
+		return 0, "", nil
+	}
+	if most, err = intstr.GetScaledValueFromIntOrPercent(limit, of, false); err != nil {
+		return 0, "", err
+	}
+	if limit.Type == intstr.String {
+		return most, fmt.Sprintf("%s, which is %d", limit, most), nil
+	}
+	return most, limit.String(), nil
+}
+
+// incomplete returns the error for a version of which it could not be computed what it would do.
+func incomplete(name names, s preview.Summary, why error) *Error {
+	return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("the guard holds version %s, since it is not known what it would do: %v; so far, for %s: %s%s\nto let this version through nevertheless: %s",
+		name.digest, why, plural(s.Parents, "parent", "parents"), effects(&s), examples(&s), name.command), false, false}
+}
+
+// effects says what a version would do.
+func effects(s *preview.Summary) string {
+	t := s.Total
+	text := fmt.Sprintf("delete %d, recreate %d, update %d and create %d children, and change %d of %s", t.Deletes, t.Recreates, t.Updates, t.Creates, s.Changed, plural(s.Parents, "parent", "parents"))
+	if s.Rolling > 0 {
+		text += fmt.Sprintf("; %d of the children in the course of a rollout", s.Rolling)
+	}
+	if s.Doubtful > 0 {
+		text += fmt.Sprintf("; for %d of the children only the API server can tell whether they change", s.Doubtful)
+	}
+	if s.Failed > 0 {
+		first := s.Failures[0]
+		line, _, _ := strings.Cut(engine.Clip(first.Err.Error(), maxError), "\n")
+		text += fmt.Sprintf("; its hooks fail for %s, for which nothing is written, such as %s: %s", plural(s.Failed, "parent", "parents"), named(first.Parent), line)
+	}
+	return text
+}
+
+// maxError is how long the error of a hook is in a message.
+const maxError = 300
+
+// maxExamples is how many writes a message names.
+const maxExamples = 5
+
+// examples lists some of the writes, each in a line.
+func examples(s *preview.Summary) string {
+	var text strings.Builder
+	for i, e := range s.Examples {
+		if i == maxExamples {
+			break
+		}
+		text.WriteString("\n  ")
+		switch e.Effect {
+		case preview.UpdateParent, preview.UpdateStatus:
+			fmt.Fprintf(&text, "%s %s", e.Effect, named(e.Parent))
+		default:
+			fmt.Fprintf(&text, "%s %s of %s", e.Effect, named(e.Object), named(e.Parent))
+		}
+		if e.Field != "" {
+			text.WriteString(": " + e.Field + " differs")
+		}
+	}
+	return text.String()
+}
+
+func named(o object.Ref) string { return o.Kind.Kind + " " + o.String() }
+
+// plural returns a number with the word for it.
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
