@@ -63,7 +63,7 @@ type world struct {
 	related related.Caches
 }
 
-func newWorld(t *testing.T, method plan.Method, objects ...runtime.Object) *world {
+func newWorld(t testing.TB, method plan.Method, objects ...runtime.Object) *world {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList", objecttest.ConfigMaps: "ConfigMapList", secrets.GroupVersionResource: "SecretList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objecttest.ForClient(objects...)...)

@@ -136,6 +136,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"catset":         cmdCatSet,
 	"aggregated":     cmdAggregated,
 	"remember":       cmdRemember,
+	"approve":        cmdApprove,
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,
 	"sha1":           cmdSHA1,
@@ -539,6 +540,23 @@ func cmdRemember(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s: there is nothing to remember", strings.Join(args[1:], " "))
 	}
 	ts.Setenv(args[0], text)
+}
+
+// cmdApprove sets the annotation with which the guard of a controller lets a version through, as the command at the end of the message of
+// the condition GuardPassed does it.
+func cmdApprove(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	message, err := w.get(args[0], `{.status.conditions[?(@.type=="GuardPassed")].message}`)
+	ts.Check(err)
+	resource, name, _ := split(args[0])
+	command := regexp.MustCompile(`kubectl annotate --overwrite ` + resource + ` ` + name + ` ([a-z./-]+)=(\S+)$`).FindStringSubmatch(message)
+	if command == nil {
+		ts.Fatalf("the message has no command: %s", message)
+	}
+	r, err := w.named(resource)
+	ts.Check(err)
+	_, err = r.Patch(context.Background(), name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, command[1], command[2]), metav1.PatchOptions{})
+	ts.Check(err)
 }
 
 // prepareCluster creates the definitions of the controllers in the cluster, once for all scripts.

@@ -176,7 +176,7 @@ var rules = []struct {
 	{"unknown rollback", "", `script: {file: a.js, rollback: Always}`, `spec.script.rollback: Unsupported value: "Always": supported values: "Off", "OnError"`},
 
 	{"guard", "", `script: {file: a.js, guard: {maxDeletes: 0, maxRecreates: 5, maxChangedParents: 100%}}`, ""},
-	{"guard without a limit", "", `script: {file: a.js, guard: {}}`, `spec.script.guard: Invalid value: 0: spec.script.guard in body should have at least 1 properties`},
+	{"guard without a limit", "", `script: {file: a.js, guard: {}}`, `spec.script.guard: Invalid value: a guard must have at least one of maxDeletes, maxRecreates and maxChangedParents`},
 	{"negative guard", "", `script: {file: a.js, guard: {maxDeletes: -1}}`, `spec.script.guard.maxDeletes: Invalid value: -1: maxDeletes must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
 	{"guard of more than all", "", `script: {file: a.js, guard: {maxRecreates: 101%}}`, `spec.script.guard.maxRecreates: Invalid value: "101%": maxRecreates must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
 	{"guard as text", "", `script: {file: a.js, guard: {maxChangedParents: "10"}}`, `spec.script.guard.maxChangedParents: Invalid value: "10": maxChangedParents must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},

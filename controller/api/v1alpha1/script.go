@@ -195,7 +195,7 @@ type ControllerScript struct {
 // ScriptGuard has the limits of what a new version may do. A percentage is
 // rounded down: 10% of 25 children are two. At least one limit is set.
 //
-// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="has(self.maxDeletes) || has(self.maxRecreates) || has(self.maxChangedParents)",message="a guard must have at least one of maxDeletes, maxRecreates and maxChangedParents"
 type ScriptGuard struct {
 	// maxDeletes is how many children a new version may delete because it does
 	// not return them any more, as a number or as a percentage of the children
