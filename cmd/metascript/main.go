@@ -11,6 +11,7 @@
 //	run         hookcall, which also validates the objects and the answer
 //	test        cases, which calls hookcall for each case
 //	simulate    simulation, which runs the server in virtualtime, with memapi and controlplane as its cluster, and prints with report
+//	replay      replay
 //	check       check
 //	types       types; cases and hookcall for what customize hooks ask for
 //	rbac        rbac, which uses cases and hookcall for what customize hooks ask for

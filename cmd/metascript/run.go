@@ -242,7 +242,7 @@ func (f *runFlags) calls(ctx context.Context, stdin io.Reader) (calls []*hookcal
 	if err != nil {
 		return nil, nil, err
 	}
-	controller, err := f.choose(docs)
+	controller, err := chooseController(docs, f.files, f.controller)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -277,22 +277,22 @@ func (f *runFlags) calls(ctx context.Context, stdin io.Reader) (calls []*hookcal
 	return calls, warnings, nil
 }
 
-// choose returns the controller among documents: the only one, or that of the flag.
-func (f *runFlags) choose(docs []manifest.Document) (manifest.Document, error) {
+// chooseController returns the controller among documents, which were read from files: the only one, or that of the flag --controller.
+func chooseController(docs []manifest.Document, files []string, chosen string) (manifest.Document, error) {
 	found := manifest.Controllers(docs)
 	if len(found) == 0 {
-		return manifest.Document{}, manifest.NoControllers(f.files, docs)
+		return manifest.Document{}, manifest.NoControllers(files, docs)
 	}
 	var names, lines []string
 	for _, doc := range found {
-		if doc.GetName() == f.controller || f.controller == "" && len(found) == 1 {
+		if doc.GetName() == chosen || chosen == "" && len(found) == 1 {
 			return doc, nil
 		}
 		names = append(names, doc.GetName())
 		lines = append(lines, doc.File+": "+object.Describe(doc.Object))
 	}
-	if f.controller != "" {
-		return manifest.Document{}, fmt.Errorf("--controller %q: want %s", f.controller, engine.OneOf(f.controller, names))
+	if chosen != "" {
+		return manifest.Document{}, fmt.Errorf("--controller %q: want %s", chosen, engine.OneOf(chosen, names))
 	}
 	return manifest.Document{}, fmt.Errorf("there are %d controllers: %s\n  hint: choose one with --controller, such as --controller %s",
 		len(found), strings.Join(lines, ", "), names[0])

@@ -47,6 +47,16 @@ func Some(what string) cobra.PositionalArgs {
 	}
 }
 
+// One returns the check for commands with one argument. what says what it is.
+func One(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := Some(what)(cmd, args); err != nil {
+			return err
+		}
+		return Optional(cmd, args)
+	}
+}
+
 // Explain replaces the errors of root and its commands about their arguments.
 func Explain(root *cobra.Command) {
 	root.Args = commandName
