@@ -29,7 +29,7 @@
 //   - accounts: makes controllers act as their accounts; access: finds out what the account of a controller may read
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
-//   - kube: requests to the API server, except those of informers
+//   - kube: requests to the API server, except those of informers; spans: the spans of traces
 //   - observe: what a server tells about its work; recording: files with reconciles, to replay them
 //   - changes: shows what a write changes, as lines of YAML
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns

@@ -12,10 +12,12 @@ import (
 	"metascript/cmd/metascript/internal/endpoints"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
+	"metascript/cmd/metascript/internal/traces"
 	"metascript/cmd/metascript/internal/version"
 	"metascript/controller"
 	"metascript/controller/history"
 	"metascript/controller/inspect"
+	"metascript/controller/spans"
 	"metascript/scripts"
 )
 
@@ -72,6 +74,15 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	options.Kubeconfig = cluster.File
 	options.Log, options.Sandbox = log, sandbox.Sandbox
 	options.Folders = scripts.NewFolders(f.Sandbox.Folders, log)
+	tracing, err := traces.Open(version.Get().Version, log)
+	if err != nil {
+		return err
+	}
+	defer tracing.Close()
+	if tracing != nil {
+		options.Sinks = append(options.Sinks, tracing)
+		options.Config.Wrap(spans.APIServer)
+	}
 	return serve(cmd.Context(), f, options, sandbox, log)
 }
 

@@ -24,6 +24,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/redact"
 	"metascript/controller/related"
+	"metascript/controller/spans"
 	"metascript/controller/throttle"
 )
 
@@ -242,10 +243,11 @@ func (c *Caller) observed(ctx context.Context, name, revision string, called hoo
 	}
 	req.Now = hook.TimeOf(called)
 	began := time.Now()
+	ctx, span := spans.Start(ctx, "hook "+name)
 	response, err := called.Call(ctx, req)
 	one := observe.Call{
 		Name: name, Revision: revision, Hook: called, Request: req, Response: response, Err: redact.FromContext(ctx).Error(err),
-		Began: began, Took: time.Since(began),
+		Began: began, Took: time.Since(began), Span: span,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

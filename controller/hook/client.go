@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"metascript/controller/spans"
 )
 
 // A Client has the connections to the server of a webhook. The zero value is ready for use. Its exported fields must be set
@@ -52,9 +54,9 @@ func (c *Client) renew(with TLS) error {
 	}
 	transport := newTransport()
 	transport.TLSClientConfig = config
-	var wrapped http.RoundTripper = transport
+	wrapped := spans.Webhook(transport)
 	if c.Wrap != nil {
-		wrapped = c.Wrap(transport)
+		wrapped = c.Wrap(wrapped)
 	}
 	if c.idle != nil {
 		c.idle()

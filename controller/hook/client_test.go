@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"metascript/test/authority"
 )
 
@@ -356,5 +358,23 @@ func TestSecretsInURLAreRedacted(t *testing.T) {
 	_, err := h.Call(t.Context(), newRequest(t))
 	if err == nil || !strings.HasSuffix(err.Error(), "[redacted] and [redacted]\n") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestACallContinuesTheTraceOfItsReconcile(t *testing.T) {
+	var header string
+	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Get("traceparent")
+		_, _ = w.Write([]byte("{}"))
+	})
+	if ask(t, h, newRequest(t)); header != "" {
+		t.Errorf("without a trace, the header is %q", header)
+	}
+	of := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
+	if _, err := h.Call(trace.ContextWithSpanContext(t.Context(), of), newRequest(t)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "00-01000000000000000000000000000000-0200000000000000-01"; header != want {
+		t.Errorf("the header is %q, want %q", header, want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -46,6 +48,7 @@ type Write struct {
 	Stored   *object.Object   // the result; nil if the write failed
 	Err      error            // nil if the write did not fail
 	Redactor *redact.Redactor // has the values of Secrets, which must not be shown of Before and Stored
+	Span     trace.Span       // inside of that of the Reconcile; nil if that is not recorded
 }
 
 // Unsettled reports whether failed, the error of a reconcile, says only that objects changed during it, or that caches were

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"context"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/build"
@@ -27,6 +29,14 @@ type Sink interface {
 	Remembered(about About, why queue.Reason, source remember.Source)
 }
 
+// A Tracer is a Sink that makes spans of OpenTelemetry. The spans are begun while a reconcile runs, because its requests have to name
+// them, and the Tracer ends them in Reconciled.
+type Tracer interface {
+	Sink
+	// Start begins the span of a reconcile, and returns the context for what the reconcile does.
+	Start(ctx context.Context) (context.Context, trace.Span)
+}
+
 // A Reconcile is what one reconcile of a parent has done.
 type Reconcile struct {
 	About
@@ -38,9 +48,10 @@ type Reconcile struct {
 
 	Began time.Time
 	Took  time.Duration
+	Span  trace.Span // of the Tracer; nil if there is none
 
 	Source remember.Source // of the answer
-	Script string          // the digest of the scripts, "sha256:..."; "" without scripts
+	Script string          // the digest of the scripts; "" without scripts
 	Loaded *build.Loaded   // the version of the controller object; nil if it is not known
 	Calls  []Call          // of hooks, in the order in which they ended
 	Writes []Write         // in the order in which they ended; dry runs too
@@ -92,4 +103,5 @@ type Call struct {
 
 	Began time.Time
 	Took  time.Duration
+	Span  trace.Span // inside of that of the Reconcile; nil if that is not recorded
 }

@@ -11,6 +11,7 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/queue"
 	"metascript/controller/redact"
+	"metascript/controller/spans"
 )
 
 // A tracker is the plan.Writer of one reconcile. It passes each write on, and records in the state of the parent what the caches
@@ -28,9 +29,13 @@ type tracker struct {
 
 // Do implements plan.Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
-	before, began := t.begin(op), time.Now()
+	w := observe.Write{Op: op, Before: t.begin(op), Redactor: redact.FromContext(ctx), Began: time.Now()}
+	if t.done != nil {
+		ctx, w.Span = spans.Start(ctx, string(op.Verb))
+	}
 	stored, err := t.binding.Write.Do(ctx, op)
-	t.end(observe.Write{Op: op, Began: began, Took: time.Since(began), Before: before, Stored: stored, Err: err, Redactor: redact.FromContext(ctx)})
+	w.Took, w.Stored, w.Err = time.Since(w.Began), stored, err
+	t.end(w)
 	return stored, err
 }
 
@@ -112,10 +117,11 @@ func aboutParent(r *Reconciler, key object.Ref) observe.About {
 	return observe.About{Controller: r.binding.Name, Parent: key}
 }
 
-// observe begins to collect what the reconcile does, if there is a Sink.
-func (c *reconciliation) observe(why queue.Reason, began time.Time) {
+// observe begins to collect what the reconcile does, if there is a Sink. It returns the context for the reconcile, which has the span
+// of a Tracer.
+func (c *reconciliation) observe(ctx context.Context, why queue.Reason, began time.Time) context.Context {
 	if len(c.sinks) == 0 {
-		return
+		return ctx
 	}
 	c.done = &observe.Reconcile{About: aboutParent(c.Reconciler, c.key), Kind: c.binding.Kind, Why: why, Began: began}
 	if parent := c.binding.Parent(c.key); parent != nil {
@@ -125,6 +131,12 @@ func (c *reconciliation) observe(why queue.Reason, began time.Time) {
 		c.done.Script = c.version.Loaded.Built.Digest
 	}
 	c.caller.Observe = func(call observe.Call) { c.done.Calls = append(c.done.Calls, call) }
+	for _, sink := range c.sinks {
+		if tracer, ok := sink.(observe.Tracer); ok {
+			ctx, c.done.Span = tracer.Start(ctx)
+		}
+	}
+	return ctx
 }
 
 // tellSinks tells the Sinks of a reconcile that has ended.

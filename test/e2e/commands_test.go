@@ -80,6 +80,7 @@ import (
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       check that the number of its calls for a parent is between the two
+//	collector                  receive traces by OTLP at $COLLECTOR; $COLLECTOR/spans lists them, $COLLECTOR/raw has all bytes
 //	aggregated                 run an aggregated API server for things.things.$GROUP that refuses writes of ServiceAccounts
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       store what get prints in a variable
@@ -134,6 +135,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"rotate":         cmdRotate,
 	"calls":          cmdCalls,
 	"catset":         cmdCatSet,
+	"collector":      cmdCollector,
 	"aggregated":     cmdAggregated,
 	"remember":       cmdRemember,
 	"approve":        cmdApprove,

@@ -76,10 +76,13 @@ func launch(ts *testscript.TestScript, args []string) *server {
 	return s
 }
 
-// connectionVariables returns those of the script's environment variables that say how servers are reached.
+// connectionVariables returns those of the script's environment variables that say how servers are reached, and where traces go.
 func connectionVariables(ts *testscript.TestScript) []string {
 	var set []string
-	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
+	for _, name := range []string{
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY",
+		"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_TRACES_EXPORTER",
+	} {
 		if value := ts.Getenv(name); value != "" {
 			set = append(set, name+"="+value)
 		}

@@ -51,6 +51,7 @@ var layers = []string{
 	"informer",
 	"throttle",
 	"transition",
+	"spans", // of traces
 	"kube",
 	"changes",
 	"rollout",
