@@ -551,7 +551,7 @@ func cmdApprove(ts *testscript.TestScript, _ bool, args []string) {
 	message, err := w.get(args[0], `{.status.conditions[?(@.type=="GuardPassed")].message}`)
 	ts.Check(err)
 	resource, name, _ := split(args[0])
-	command := regexp.MustCompile(`kubectl annotate --overwrite ` + resource + ` ` + name + ` ([a-z./-]+)=(\S+)$`).FindStringSubmatch(message)
+	command := regexp.MustCompile(`kubectl annotate --overwrite ` + resource + ` ` + name + ` (\S+)=(\S+)$`).FindStringSubmatch(message)
 	if command == nil {
 		ts.Fatalf("the message has no command: %s", message)
 	}
