@@ -66,7 +66,7 @@ import (
 //	delete RESOURCE/NAME [HOW] delete, and do not wait; in the Background, or as HOW says: Foreground, Orphan
 //	patch RESOURCE/NAME JSON   merge-patch; with /status after NAME the status
 //	get RESOURCE[/NAME] [PATH] print a field by JSONPath, or the whole as JSON
-//	until REGEXP get ...       wait until what get, events or http prints matches
+//	until REGEXP get ...       wait until what get, events, http or program (the binary, with arguments) prints matches
 //	until not REGEXP get ...   wait until it prints something else
 //	until gone RESOURCE/NAME   wait until it does not exist
 //	events NAME                print the events about the object of that name, a line each: reason, message
@@ -460,7 +460,7 @@ func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), text)
 }
 
-// read runs "get ...", "events ..." or "calls ...".
+// read runs "get ...", "events ...", "calls ..." or "program ...", which is the binary with arguments.
 func (w *world) read(args []string) (string, error) {
 	switch args[0] {
 	case "get":
@@ -469,6 +469,12 @@ func (w *world) read(args []string) (string, error) {
 		return w.events(args[1])
 	case "http":
 		return fetch(args[1])
+	case "program":
+		text, err := w.program(args[1:]...).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return string(text), err
 	case "calls":
 		return w.webhook.callCounts(args[1]), nil
 	}

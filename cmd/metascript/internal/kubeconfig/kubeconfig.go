@@ -118,6 +118,8 @@ type Cluster struct {
 	Config  *rest.Config
 	Context string          // in the kubeconfig file; "" in a Pod, and in a file without contexts
 	File    kube.Kubeconfig // the file with the address
+
+	Namespace string // of the context; "default" if it has none
 }
 
 // Explain returns an error that says what to check if err says that the cluster cannot be reached; err otherwise.
@@ -153,9 +155,12 @@ func (f *Flags) Load() (*Cluster, error) {
 		return nil, fmt.Errorf("find a cluster: %w", err)
 	}
 	config.UserAgent = version.UserAgent()
-	c := &Cluster{Config: config, Context: cmp.Or(f.Context, raw.CurrentContext)}
+	c := &Cluster{Config: config, Context: cmp.Or(f.Context, raw.CurrentContext), Namespace: "default"}
 	if context := raw.Contexts[c.Context]; context != nil && raw.Clusters[context.Cluster] != nil {
 		c.File = kube.Kubeconfig(raw.Clusters[context.Cluster].LocationOfOrigin)
+	}
+	if context := raw.Contexts[c.Context]; context != nil {
+		c.Namespace = cmp.Or(context.Namespace, c.Namespace)
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("find a cluster: %w", err)

@@ -1,0 +1,253 @@
+// Package inspection asks a server what it knows of an object; see package controller/inspect.
+//
+// [Flags.Open] returns a [Client]. Without --server, it finds the Pods of servers by their label, and reaches the one that leads by a
+// port-forward of the API server. The requests have the token of the user in the kubeconfig file, or of a ServiceAccount.
+package inspection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/controller/inspect"
+)
+
+// Flags are the flags that say which server is asked, and as whom.
+type Flags struct {
+	Cluster         kubeconfig.Flags
+	Namespace       string // of the object; "" is that of the context
+	Server          string // "" finds it
+	ServerNamespace string // "" is all
+	Account         string // NAMESPACE/NAME of a ServiceAccount; "" is the user
+}
+
+// Register adds the flags to a set.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	f.Cluster.Register(flags)
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the object; defaults to that of the context")
+	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as http://127.0.0.1:9998; by default a port-forward to the Pod of the server is used")
+	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server; defaults to all")
+	flags.StringVar(&f.Account, "service-account", "", "ask as this ServiceAccount, NAMESPACE/NAME, with a token that is requested for ten minutes")
+}
+
+// A Client asks servers. It must be closed.
+type Client struct {
+	flags   *Flags
+	cluster *kubeconfig.Cluster
+	kube    kubernetes.Interface
+	http    *http.Client
+	base    string // the address of the server; "" before the first request
+	forward *forward
+}
+
+// responseLimit is more than a server sends.
+const responseLimit = 16 << 20
+
+// Open returns a Client. It does not connect to a server before the first request.
+func (f *Flags) Open(ctx context.Context) (*Client, error) {
+	if err := checkServer(f.Server); err != nil {
+		return nil, err
+	}
+	cluster, err := f.Cluster.Load()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{flags: f, cluster: cluster, base: strings.TrimSuffix(f.Server, "/")}
+	if c.kube, err = kubernetes.NewForConfig(cluster.Config); err != nil {
+		return nil, err
+	}
+	c.http, err = c.authenticated(ctx)
+	return c, err
+}
+
+// checkServer returns an error if an address is not one to which a token may be sent without encryption.
+func checkServer(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("--server-address %s: want an address such as http://127.0.0.1:9998", address)
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--server-address %s is not on this machine: your token would be sent without encryption; use a port-forward, which is the default", address)
+	}
+	return nil
+}
+
+// authenticated returns a client that sends the token of the user, or of a ServiceAccount.
+func (c *Client) authenticated(ctx context.Context) (*http.Client, error) {
+	config := rest.AnonymousClientConfig(c.cluster.Config)
+	config.TLSClientConfig = rest.TLSClientConfig{}
+	switch from := c.cluster.Config; {
+	case c.flags.Account != "":
+		token, err := c.requestToken(ctx)
+		if err != nil {
+			return nil, err
+		}
+		config.BearerToken = token
+	case from.Impersonate.UserName != "":
+		return nil, errors.New("the server does not know --as: use --service-account NAMESPACE/NAME to ask as a ServiceAccount")
+	case from.BearerToken == "" && from.BearerTokenFile == "" && from.ExecProvider == nil && from.AuthProvider == nil:
+		return nil, errors.New("the user in the kubeconfig file has no token, but a client certificate or a password, which cannot be passed on to the server: use --service-account NAMESPACE/NAME to ask as a ServiceAccount, or --token")
+	default:
+		config.BearerToken, config.BearerTokenFile, config.ExecProvider, config.AuthProvider = from.BearerToken, from.BearerTokenFile, from.ExecProvider, from.AuthProvider
+		config.AuthConfigPersister = from.AuthConfigPersister
+	}
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // the address is on this machine
+	config.Timeout = 30 * time.Second
+	return rest.HTTPClientFor(config)
+}
+
+// requestToken returns a token of the ServiceAccount.
+func (c *Client) requestToken(ctx context.Context) (string, error) {
+	namespace, name, both := strings.Cut(c.flags.Account, "/")
+	if !both || namespace == "" || name == "" {
+		return "", fmt.Errorf("--service-account %s: want NAMESPACE/NAME", c.flags.Account)
+	}
+	seconds := int64(600)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	token, err := c.kube.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", c.cluster.Explain(fmt.Errorf("request a token of the ServiceAccount %s: %w", c.flags.Account, err))
+	}
+	return token.Status.Token, nil
+}
+
+// Close closes the connection to the server.
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	if c.forward != nil {
+		c.forward.close()
+	}
+}
+
+// Object returns the parameters that name an object, from the arguments KIND/NAME, or KIND and NAME. KIND is a kind, a resource or a
+// short name, also with the group, as for kubectl.
+func (c *Client) Object(args []string) (url.Values, error) {
+	kind, name := args[0], ""
+	if len(args) == 2 {
+		name = args[1]
+	} else if kind, name, _ = strings.Cut(args[0], "/"); name == "" {
+		return nil, fmt.Errorf("%s: want KIND/NAME, such as deployment/web", args[0])
+	}
+	mapping, err := c.mapping(kind)
+	if err != nil {
+		return nil, c.cluster.Explain(err)
+	}
+	values := url.Values{"apiVersion": {mapping.GroupVersionKind.GroupVersion().String()}, "kind": {mapping.GroupVersionKind.Kind}, "name": {name}}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		values.Set("namespace", c.flags.Namespace)
+		if c.flags.Namespace == "" {
+			values.Set("namespace", c.cluster.Namespace)
+		}
+	}
+	return values, nil
+}
+
+// mapping returns the resource that a user means.
+func (c *Client) mapping(named string) (*meta.RESTMapping, error) {
+	cached := memory.NewMemCacheClient(c.kube.Discovery())
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
+	full, resource := schema.ParseResourceArg(strings.ToLower(named))
+	if full != nil {
+		if kind, err := mapper.KindFor(*full); err == nil {
+			return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		}
+	}
+	kind, err := mapper.KindFor(resource.WithVersion(""))
+	if err == nil {
+		return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if !meta.IsNoMatchError(err) {
+		return nil, err
+	}
+	ofKind, groupKind := schema.ParseKindArg(named)
+	if ofKind != nil {
+		if mapping, err := mapper.RESTMapping(ofKind.GroupKind(), ofKind.Version); err == nil {
+			return mapping, nil
+		}
+	}
+	if mapping, err := mapper.RESTMapping(groupKind); err == nil {
+		return mapping, nil
+	}
+	return nil, fmt.Errorf("the API server has no resource or kind %q", named)
+}
+
+// Get sends a request to the server that leads, and decodes the response.
+func (c *Client) Get(ctx context.Context, path string, values url.Values, into any) error {
+	if c.base == "" {
+		if err := c.connect(ctx, ""); err != nil {
+			return err
+		}
+	}
+	const hops = 3 // the leader may change meanwhile
+	for hop := 0; ; hop++ {
+		err := c.get(ctx, path, values, into)
+		var problem *inspect.Problem
+		if !errors.As(err, &problem) || !problem.Standby || problem.Leader == "" || c.flags.Server != "" || hop == hops {
+			return err
+		}
+		if err := c.connect(ctx, problem.Leader); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) get(ctx context.Context, path string, values url.Values, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path+"?"+values.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return c.unreached(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, responseLimit))
+	if err != nil {
+		return c.unreached(err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return json.Unmarshal(text, into)
+	}
+	problem := &inspect.Problem{}
+	if json.Unmarshal(text, problem) != nil || problem.Message == "" {
+		return fmt.Errorf("what responds at %s is not a server of this program: %s", c.at(), response.Status)
+	}
+	return problem
+}
+
+// at names the server, for errors.
+func (c *Client) at() string {
+	if c.forward != nil {
+		return fmt.Sprintf("port %s of Pod %s/%s", c.forward.port, c.forward.namespace, c.forward.pod)
+	}
+	return c.base
+}
+
+// unreached returns the error that the server does not respond.
+func (c *Client) unreached(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("nothing responds at %s: the server may be older than this command, or have another --inspect-address, or 0: %w", c.at(), err)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"metascript/cmd/metascript/internal/inspection"
+	"metascript/cmd/metascript/internal/output"
+	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/history"
+	"metascript/controller/inspect"
+)
+
+// whyFlags are the flags of the command why.
+type whyFlags struct {
+	inspection.Flags
+	controller string
+	since      time.Duration
+	watch      bool
+	output     output.Format
+}
+
+// whyCommand returns the command why. It is for a person who asks why an object is as it is.
+func whyCommand() *cobra.Command {
+	var f whyFlags
+	cmd := &cobra.Command{
+		Use:        "why KIND/NAME",
+		SuggestFor: []string{"history", "timeline", "describe"},
+		Short:      "Show what the last reconciles of a parent did, and why",
+		Long: `Show the last reconciles of a parent, the newest last: why each was done, with the objects and fields that changed; the
+hooks that were called, and what they answered in short; each write with the fields that it changed; why it failed, with the
+place in the script; and what the parent waits for.
+
+The server keeps the last 50 reconciles of each parent in memory (see its flag --history-memory). The command finds the Pod
+of the server by its label, and forwards a port to it, for which you need the permissions to list pods and to create
+pods/portforward. The server shows what the owner of your token may read. If your kubeconfig file has a client certificate
+and no token, use --service-account.
+
+KIND is a kind, a resource or a short name, with or without its group.
+
+With --output json or yaml, the output is the response of the server: an object with the fields parent, exists, state and
+controllers, each with its entries.`,
+		Example: `  metascript why website/shop -n default
+  metascript why catsets.ctl.enisoc.com/nginx --since 10m
+  metascript why website/shop --watch
+  metascript why website/shop --service-account default/viewer -o json`,
+		Args: objectArgument,
+		RunE: func(cmd *cobra.Command, args []string) error { return showWhy(cmd, &f, args) },
+	}
+	f.Register(cmd.Flags())
+	cmd.Flags().StringVar(&f.controller, "controller", "", "show only this controller of the parent")
+	cmd.Flags().DurationVar(&f.since, "since", 0, "show only what happened since then, such as 10m; 0 means all")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on, and show new reconciles as they happen")
+	f.output.Register(cmd.Flags())
+	return cmd
+}
+
+// objectArgument is for commands with the argument KIND/NAME, or KIND and NAME.
+func objectArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 || len(args) == 2 {
+		return nil
+	}
+	return fmt.Errorf("%s needs the argument KIND/NAME, such as website/shop: see %s --help", cmd.Name(), cmd.CommandPath())
+}
+
+// watchPeriod is how often new reconciles are asked for.
+const watchPeriod = 2 * time.Second
+
+func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
+	if f.watch && !f.output.IsText() {
+		return errors.New("--watch prints text only: leave out --output, or repeat the command")
+	}
+	ctx := cmd.Context()
+	client, err := f.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	object, err := client.Object(args)
+	if err != nil {
+		return err
+	}
+	if f.controller != "" {
+		object.Set("controller", f.controller)
+	}
+	why, err := askWhy(ctx, client, object, f.since)
+	if err != nil {
+		return err
+	}
+	if !f.output.IsText() {
+		return f.output.Print(cmd.OutOrStdout(), why)
+	}
+	timeline := inspection.Timeline{Style: style.For(cmd.OutOrStdout()), Print: func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }}
+	timeline.Head(why)
+	shown := map[string]time.Time{}
+	for _, c := range why.Controllers {
+		timeline.Controller(c, why.Off)
+		showEntries(timeline, c, shown)
+	}
+	if !f.watch {
+		return nil
+	}
+	return watchWhy(ctx, client, object, timeline, shown)
+}
+
+// askWhy asks the server, and drops the entries that ended before since.
+func askWhy(ctx context.Context, client *inspection.Client, object url.Values, since time.Duration) (*inspect.Why, error) {
+	why := &inspect.Why{}
+	if err := client.Get(ctx, "/v1/why", object, why); err != nil {
+		return nil, err
+	}
+	for i, c := range why.Controllers {
+		if since > 0 {
+			why.Controllers[i].Entries = slices.DeleteFunc(c.Entries, func(e history.Entry) bool { return time.Since(endOf(e)) > since })
+		}
+	}
+	return why, nil
+}
+
+// endOf returns the time of an entry, or of the last of several reconciles.
+func endOf(e history.Entry) time.Time {
+	if e.Last != nil {
+		return *e.Last
+	}
+	return e.Time
+}
+
+// showEntries shows the entries of a controller that are not shown, and notes the time of the last one.
+func showEntries(timeline inspection.Timeline, c inspect.Controller, shown map[string]time.Time) {
+	for _, e := range c.Entries {
+		if e.Time.After(shown[c.Name]) {
+			timeline.Entry(e, c.Script)
+			shown[c.Name] = e.Time
+		}
+	}
+}
+
+// watchWhy shows new reconciles until ctx is done. Reconciles that need not be done are shown when they begin.
+func watchWhy(ctx context.Context, client *inspection.Client, object url.Values, timeline inspection.Timeline, shown map[string]time.Time) error {
+	tick := time.NewTicker(watchPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		why, err := askWhy(ctx, client, object, 0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, c := range why.Controllers {
+			showEntries(timeline, c, shown)
+		}
+	}
+}
