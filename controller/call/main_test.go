@@ -75,7 +75,7 @@ func (e *events) HookEvent(o *object.Object, kind, reason, message string) {
 // A controller ignores events of related objects.
 type controller struct{}
 
-func (*controller) EnqueueParent(object.Ref) {}
+func (*controller) EnqueueParent(object.Ref, *object.Object, *object.Object) {}
 
 // newCaller returns a Caller for Widgets with a new version of these hooks, and the events that it records.
 func newCaller(hooks build.Hooks) (*Caller, *events) {

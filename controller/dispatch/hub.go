@@ -44,7 +44,7 @@ type Children struct {
 
 	// Adopt is called when an object without an owner is new or has changed, with the parents that may adopt it; see Hub.Adopts.
 	// Nil is not called.
-	Adopt func(parents []object.Ref)
+	Adopt func(parents []object.Ref, old, current *object.Object)
 }
 
 // A Hub passes events to all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent
@@ -267,7 +267,7 @@ func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 	for who, parents := range f.asOrphan(old, current) {
 		for _, c := range f.children[who] {
 			if c.Adopt != nil {
-				handlers = append(handlers, func(_, _ *object.Object) { c.Adopt(parents) })
+				handlers = append(handlers, func(old, current *object.Object) { c.Adopt(parents, old, current) })
 			}
 		}
 	}

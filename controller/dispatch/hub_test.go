@@ -81,7 +81,7 @@ func (w *world) joinAs(t testing.TB, widgets schema.GroupVersionResource, who, s
 	tell := func(what string) Handler {
 		return func(old, current *object.Object) { w.told = append(w.told, who+what) }
 	}
-	adopt := func(parents []object.Ref) {
+	adopt := func(parents []object.Ref, _, _ *object.Object) {
 		for _, parent := range parents {
 			w.told = append(w.told, who+" for "+parent.Name)
 		}

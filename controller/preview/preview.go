@@ -202,7 +202,7 @@ func (w *waiting) next() <-chan struct{} {
 }
 
 // EnqueueParent implements related.Controller. Related objects of a parent have changed, or their caches are filled.
-func (w *waiting) EnqueueParent(object.Ref) {
+func (w *waiting) EnqueueParent(object.Ref, *object.Object, *object.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.woken != nil {

@@ -6,6 +6,7 @@ import (
 
 	"metascript/controller/binding"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/rollout"
 	"metascript/controller/selection"
@@ -26,14 +27,26 @@ func (e *eventHandler) onParent(old, current *object.Object) {
 	e.updateAdopter(old, current)
 	switch {
 	case current == nil:
+		e.note(queue.ParentChanged, old, nil).For(object.RefOf(old))
 		e.r.queue.Enqueue(object.RefOf(old), queue.ParentChanged) // the reconcile drops its state
 	case old != nil && binding.RequestsSync(old, current):
+		e.note(queue.Requested, old, current).For(object.RefOf(current))
 		e.reconcileNow(object.RefOf(current))
 	case old == nil || e.r.binding.Rule(current.GroupVersionKind()).IsRelevant(old, current):
+		e.note(queue.ParentChanged, old, current).For(object.RefOf(current))
 		e.r.queue.Enqueue(object.RefOf(current), e.reasonFor(queue.ParentChanged))
 	default:
 		e.r.states.wake(object.RefOf(current))
 	}
+}
+
+// note returns the Note of a change for the parents that are queued because of it. Events that come while the caches are being filled are
+// not changes. A server that does not lead notes none, since it reconciles nothing.
+func (e *eventHandler) note(change queue.Reason, old, current *object.Object) *observe.Note {
+	if !e.r.hasSynced.Load() || !e.r.leading.IsOpen() {
+		return new(observe.Note)
+	}
+	return e.r.causes.Of(change, old, current)
 }
 
 // reasonFor returns the reason for an event of a change. Events that come while the caches are being filled are not changes, and
@@ -64,21 +77,24 @@ func (e *eventHandler) onChild(old, current *object.Object) {
 	if current == nil {
 		e.noteLeft(old)
 	}
-	queued := map[object.Ref]bool{}
+	queued, note := map[object.Ref]bool{}, e.note(queue.ChildChanged, old, current)
 	for _, o := range []*object.Object{old, current} {
 		if o == nil {
 			continue
 		}
 		if key, owned := e.r.binding.OwnerOf(o); owned && !queued[key] {
 			queued[key] = true
+			note.For(key)
 			e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
 		}
 	}
 }
 
 // onOrphan queues the parents that may adopt an object.
-func (e *eventHandler) onOrphan(adopters []object.Ref) {
+func (e *eventHandler) onOrphan(adopters []object.Ref, old, current *object.Object) {
+	note := e.note(queue.ClaimChanged, old, current)
 	for _, parent := range adopters {
+		note.For(parent)
 		e.r.queue.Enqueue(parent, e.reasonFor(queue.ClaimChanged))
 	}
 }
@@ -94,6 +110,7 @@ func (e *eventHandler) onRevision(old, current *object.Object) {
 		return
 	}
 	if owned {
+		e.note(queue.ChildChanged, old, current).For(key)
 		e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
 	}
 }

@@ -75,7 +75,7 @@ func expectQueued(t *testing.T, r *Reconciler, want ...string) {
 func childEvent(r *Reconciler, old, current *object.Object) {
 	r.handler.onChild(old, current)
 	if current != nil {
-		r.handler.onOrphan(r.shared.Hub.Adopters(current)[r])
+		r.handler.onOrphan(r.shared.Hub.Adopters(current)[r], old, current)
 	}
 }
 

@@ -35,6 +35,7 @@ type worker struct{ r *Reconciler }
 func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) {
 	if w.r.binding.Only != nil && !w.r.binding.Only(key) {
 		w.r.queue.Forget(key)
+		w.r.causes.Take(key)
 		w.r.states.noteSynced(key)
 		return
 	}

@@ -69,6 +69,7 @@ type Reconciler struct {
 	changed       func()           // see Options.Changed; not nil
 	observer      observe.Observer // nil if there is none
 	sinks         []observe.Sink   // see Options.Sinks
+	causes        *observe.Causes  // nil without sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	extraWrites   chan struct{}    // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
@@ -124,6 +125,9 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	r := &Reconciler{
 		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
 		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, sinks: o.Sinks, leading: o.Leading, initialReason: queue.Resync,
+	}
+	if len(o.Sinks) > 0 {
+		r.causes = observe.NewCauses()
 	}
 	if o.Observer == nil {
 		r.extraWrites = make(chan struct{}, b.Workers)
@@ -364,7 +368,12 @@ func (r *Reconciler) Rediscover(group string) {
 }
 
 // EnqueueParent implements related.Controller.
-func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, queue.RelatedChanged) }
+func (r *Reconciler) EnqueueParent(parent object.Ref, old, current *object.Object) {
+	if old != nil || current != nil {
+		r.causes.Of(queue.RelatedChanged, old, current).For(parent)
+	}
+	r.queue.Enqueue(parent, queue.RelatedChanged)
+}
 
 // forget drops what is remembered of a parent that the controller does not have any more:
 //
@@ -378,6 +387,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, 
 // shows that it is gone, by updateAdopter.
 func (r *Reconciler) forget(key object.Ref) {
 	r.queue.Drop(key)
+	r.causes.Take(key)
 	r.current.Load().Forget(key)
 	r.binding.Left.Forget(key)
 	r.forgetRelated(key)

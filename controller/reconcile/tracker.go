@@ -124,6 +124,7 @@ func (c *reconciliation) observe(ctx context.Context, why queue.Reason, began ti
 		return ctx
 	}
 	c.done = &observe.Reconcile{About: aboutParent(c.Reconciler, c.key), Kind: c.binding.Kind, Why: why, Began: began}
+	c.done.Causes, c.done.Missed = c.causes.Take(c.key)
 	if parent := c.binding.Parent(c.key); parent != nil {
 		c.done.UID = parent.GetUID()
 	}

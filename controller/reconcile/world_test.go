@@ -137,7 +137,7 @@ func newSmallWorldOf(t *testing.T, remembers bool, language string) *smallWorld 
 type nobody struct{}
 
 // EnqueueParent implements related.Controller.
-func (nobody) EnqueueParent(object.Ref) {}
+func (nobody) EnqueueParent(object.Ref, *object.Object, *object.Object) {}
 
 // levels returns what is remembered of the sync hook.
 func (w *smallWorld) levels() (remembers, tagged bool) {

@@ -27,8 +27,9 @@ var Namespaces = kube.Resource{GroupVersionResource: schema.GroupVersionResource
 
 // A Controller reconciles parents. Its dynamic type must be comparable, such as a pointer.
 type Controller interface {
-	// EnqueueParent queues a parent, since related objects have changed. It must not block and must not call the Caches.
-	EnqueueParent(parent object.Ref)
+	// EnqueueParent queues a parent, since a related object has changed from old to current, of which one may be nil; both are nil if it is
+	// not known which object it was. It must not block and must not call the Caches.
+	EnqueueParent(parent object.Ref, old, current *object.Object)
 }
 
 // A Parent is a parent of a controller.
@@ -37,7 +38,7 @@ type Parent struct {
 	Ref        object.Ref
 }
 
-func (p Parent) queue() { p.Controller.EnqueueParent(p.Ref) }
+func (p Parent) queue(old, current *object.Object) { p.Controller.EnqueueParent(p.Ref, old, current) }
 
 // Caches are the caches of all resources that customize hooks request. Each has all objects of its resource, since the rules are of
 // single parents and change with each call: a watch for each name or namespace would be opened and closed often, and thousands of
@@ -205,8 +206,8 @@ func (cs *Caches) cache(resource kube.Resource) *cache {
 		defer close(c.waited)
 		if c.WaitForSync(ctx) {
 			c.synced.Store(true)
-			queueAll(c.parents.All())
-			queueAll(c.members.All())
+			queueAll(c.parents.All(), nil, nil)
+			queueAll(c.members.All(), nil, nil)
 		}
 	}()
 	return c
@@ -221,9 +222,9 @@ func closeAll(caches []*cache) {
 	}
 }
 
-func queueAll(parents []Parent) {
+func queueAll(parents []Parent, old, current *object.Object) {
 	for _, p := range parents {
-		p.queue()
+		p.queue(old, current)
 	}
 }
 
@@ -242,11 +243,11 @@ func (cs *Caches) onEvent(c *cache, old, current *object.Object) {
 		for _, p := range c.parents.Matching(cs.subject(o)) {
 			if p.Ref != self && !seen[p] {
 				seen[p] = true
-				p.queue()
+				p.queue(old, current)
 			}
 		}
 	}
-	queueAll(joinedOrLeft(c, old, current))
+	queueAll(joinedOrLeft(c, old, current), old, current)
 }
 
 // joinedOrLeft returns the parents whose namespace selectors match a namespace after a change and not before, or the

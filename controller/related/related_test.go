@@ -36,7 +36,7 @@ type queue struct {
 
 func newQueue() *queue { return &queue{came: make(chan struct{}, 1)} }
 
-func (q *queue) EnqueueParent(parent object.Ref) {
+func (q *queue) EnqueueParent(parent object.Ref, _, _ *object.Object) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.queued = append(q.queued, parent.Name)
