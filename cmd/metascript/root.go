@@ -5,6 +5,7 @@ import (
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/completion"
+	"metascript/cmd/metascript/internal/inspection"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/reference"
 	"metascript/cmd/metascript/internal/version"
@@ -41,7 +42,8 @@ too. The documentation is in the program: see docs and explain.`,
 	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version, as the command version does")
-	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), whyCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
+	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
+	root.AddCommand(inspection.WhyCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {
 		kubeconfig.Accept(cmd.Flags())

@@ -1,6 +1,6 @@
 // Package inspection asks a server what it knows of an object; see package controller/inspect.
 //
-// [Flags.Open] returns a [Client]. Without --server, it finds the Pods of servers by their label, and reaches the one that leads by a
+// [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server, it finds the Pods of servers by their label, and reaches the one that leads by a
 // port-forward of the API server. The requests have the token of the user in the kubeconfig file, or of a ServiceAccount.
 package inspection
 

@@ -1,4 +1,4 @@
-package main
+package inspection
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"metascript/cmd/metascript/internal/inspection"
 	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/history"
@@ -19,15 +18,15 @@ import (
 
 // whyFlags are the flags of the command why.
 type whyFlags struct {
-	inspection.Flags
+	Flags
 	controller string
 	since      time.Duration
 	watch      bool
 	output     output.Format
 }
 
-// whyCommand returns the command why. It is for a person who asks why an object is as it is.
-func whyCommand() *cobra.Command {
+// WhyCommand returns the command why. It is for a person who asks why an object is as it is.
+func WhyCommand() *cobra.Command {
 	var f whyFlags
 	cmd := &cobra.Command{
 		Use:        "why KIND/NAME",
@@ -96,7 +95,7 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 	if !f.output.IsText() {
 		return f.output.Print(cmd.OutOrStdout(), why)
 	}
-	timeline := inspection.Timeline{Style: style.For(cmd.OutOrStdout()), Print: func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }}
+	timeline := Timeline{Style: style.For(cmd.OutOrStdout()), Print: func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }}
 	timeline.Head(why)
 	shown := map[string]time.Time{}
 	for _, c := range why.Controllers {
@@ -110,7 +109,7 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 }
 
 // askWhy asks the server, and drops the entries that ended before since.
-func askWhy(ctx context.Context, client *inspection.Client, object url.Values, since time.Duration) (*inspect.Why, error) {
+func askWhy(ctx context.Context, client *Client, object url.Values, since time.Duration) (*inspect.Why, error) {
 	why := &inspect.Why{}
 	if err := client.Get(ctx, "/v1/why", object, why); err != nil {
 		return nil, err
@@ -132,7 +131,7 @@ func endOf(e history.Entry) time.Time {
 }
 
 // showEntries shows the entries of a controller that are not shown, and notes the time of the last one.
-func showEntries(timeline inspection.Timeline, c inspect.Controller, shown map[string]time.Time) {
+func showEntries(timeline Timeline, c inspect.Controller, shown map[string]time.Time) {
 	for _, e := range c.Entries {
 		if e.Time.After(shown[c.Name]) {
 			timeline.Entry(e, c.Script)
@@ -142,7 +141,7 @@ func showEntries(timeline inspection.Timeline, c inspect.Controller, shown map[s
 }
 
 // watchWhy shows new reconciles until ctx is done. Reconciles that need not be done are shown when they begin.
-func watchWhy(ctx context.Context, client *inspection.Client, object url.Values, timeline inspection.Timeline, shown map[string]time.Time) error {
+func watchWhy(ctx context.Context, client *Client, object url.Values, timeline Timeline, shown map[string]time.Time) error {
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()
 	for {
