@@ -30,16 +30,13 @@
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers; spans: the spans of traces
-//   - observe: what a server tells about its work; recording: files with reconciles, to replay them
-//   - changes: shows what a write changes, as lines of YAML
+//   - observe: what a server tells about its work; recording: files with reconciles, to replay them; changes: shows what a write changes
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
 //   - redact: removes the values of Secrets from texts; scrub: replaces them in whole objects; absent: finds names that a script made of a missing value
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
-//   - connection: how a server is reached, for errors; bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
-//   - selection: finds the queries that match an object; object: types for objects and sets of objects
+//   - connection: how a server is reached, for errors; bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read; selection: finds the queries that match an object; object: types for objects and sets of objects
 //   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints
-//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has
-//   - allowed: says in words which names, quantities and selectors Kubernetes allows
+//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has; allowed: says in words which names, quantities and selectors Kubernetes allows
 //
 // # The life of a controller object
 //

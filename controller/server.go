@@ -10,6 +10,7 @@ import (
 
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
+	"metascript/controller/object"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
 	"metascript/controller/work"
@@ -51,6 +52,9 @@ func (s *Server) registerCollector() error {
 // workers is how many controller objects are loaded concurrently. A script may need its whole timeout to compile, and a
 // Reconciler that is replaced may need some time to end; the other controllers must not wait for them.
 const workers = 32
+
+// Secrets returns the Secrets that the server has in its caches.
+func (s *Server) Secrets() []*object.Object { return s.caches.Secrets() }
 
 // Run runs the server until ctx is done. Then it waits until reconciles that have begun end.
 func (s *Server) Run(ctx context.Context) error {

@@ -17,6 +17,7 @@ import (
 	"metascript/controller"
 	"metascript/controller/history"
 	"metascript/controller/inspect"
+	"metascript/controller/recording"
 	"metascript/controller/spans"
 	"metascript/scripts"
 )
@@ -98,16 +99,22 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	if kept != nil && f.Inspect != "0" {
 		options.Sinks = append(options.Sinks, kept)
 	}
+	recordings := &recording.Live{}
+	if f.Inspect != "0" {
+		options.Sinks = append(options.Sinks, recordings)
+	}
 	server, err := controller.New(options)
 	if err != nil {
 		return err
 	}
+	inspected := inspect.New(server.Inspected(), kept)
+	inspected.ServeRecordings(inspect.Recordings{Program: version.Get().String(), Live: recordings, Secrets: server.Secrets})
 	// A server that cannot stop a script is not ready either: only a restart ends the script, and operators watch readiness.
 	notReady := func() []string { return append(server.Waiting(), in.RestartReasons(time.Now())...) }
 	stop, err := endpoints.Serve(log,
 		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},
 		endpoints.Endpoint{Flag: "metrics-address", Address: f.Metrics, Handler: endpoints.Metrics(registry)},
-		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspect.New(server.Inspected(), kept), Optional: f.Inspect == serverflags.DefaultInspect},
+		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspected, Optional: f.Inspect == serverflags.DefaultInspect},
 		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles()})
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +17,13 @@ import (
 	"metascript/cmd/metascript/internal/logging"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/prompt"
+	"metascript/cmd/metascript/internal/recordfile"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
+	"metascript/cmd/metascript/internal/version"
 	"metascript/controller"
+	"metascript/controller/object"
+	"metascript/controller/recording"
 	"metascript/scripts"
 )
 
@@ -28,6 +34,8 @@ type devFlags struct {
 	dryRun, yes, once bool
 	timeout           time.Duration
 	parent, namespace string
+	record            string
+	force             bool
 	defaults          serverflags.SpecDefaults
 	log               logging.Flags
 	sandbox           sandbox.Flags
@@ -63,6 +71,9 @@ With --once the command ends when every parent was reconciled without a change, 
 every parent was reconciled. The exit code is 1 if a controller does not run, if a parent fails 3 times in a row, if a parent
 is changed in 20 reconciles in a row, or if the command does not end within --timeout.
 
+With --record, the reconciles are recorded in a file, with the requests and the answers of all hooks, but without the values
+of Secrets; see "metascript record".
+
 Ctrl-C stops the command.`,
 		Example: `  metascript dev -f controller.yaml --dry-run
   metascript dev -f examples/immortalcontainer/controller.yaml --dry-run
@@ -81,6 +92,8 @@ Ctrl-C stops the command.`,
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long --once waits")
 	flags.StringVar(&f.parent, "parent", "", "only the parents with this name")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "only the parents in this namespace")
+	flags.StringVar(&f.record, "record", "", "record the reconciles in this file")
+	flags.BoolVar(&f.force, "force", false, "replace the file of --record if it exists")
 	f.defaults.Register(flags)
 	f.sandbox.Register(flags)
 	f.log.Register(flags)
@@ -131,14 +144,80 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 		Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
 	}
 	f.defaults.Apply(&server)
+	recorded, err := f.startRecording(&server)
+	if err != nil {
+		return err
+	}
 	session, err := devsession.New(files, devsession.Options{
 		Kubectl: f.cluster.KubectlFlags(), DryRun: f.dryRun, Once: f.once, Parent: f.parent, Namespace: f.namespace, Folders: f.sandbox.Folders, Out: cmd.OutOrStdout(), Server: server,
 	})
 	if err != nil {
+		recorded.discard()
 		return cluster.Explain(err)
 	}
-	if f.once {
-		return session.RunOnce(cmd.Context(), f.timeout)
+	return recorded.during(cmd.Context(), session, func(ctx context.Context) error {
+		if f.once {
+			return session.RunOnce(ctx, f.timeout)
+		}
+		return session.Run(ctx)
+	})
+}
+
+// A sessionRecording records a session. A nil one records nothing.
+type sessionRecording struct {
+	*recording.Recorder
+	file    *recordfile.File
+	session atomic.Pointer[devsession.Session]
+}
+
+// startRecording makes the file of --record, and adds a Sink to the options of the server. It returns nil without --record.
+func (f *devFlags) startRecording(server *controller.Options) (*sessionRecording, error) {
+	if f.record == "" {
+		if f.force {
+			return nil, errors.New("--force has an effect only with --record: name a file with --record, or remove --force")
+		}
+		return nil, nil
 	}
-	return session.Run(cmd.Context())
+	file, err := recordfile.Create(f.record, f.force)
+	if err != nil {
+		return nil, err
+	}
+	r := &sessionRecording{file: file}
+	r.Recorder = recording.New(recording.Options{
+		Program: version.Get().String(), Filter: recording.Filter{Namespace: f.namespace, Parent: f.parent},
+		Secrets: func() []*object.Object { return r.session.Load().Secrets() },
+	})
+	server.Sinks = append(server.Sinks, r)
+	return r, nil
+}
+
+// discard removes the file, since the session does not run.
+func (r *sessionRecording) discard() {
+	if r != nil {
+		r.file.Discard()
+	}
+}
+
+// during runs a session, and records until it has ended. The session runs on if the recording fails, such as on a disk that is full.
+func (r *sessionRecording) during(ctx context.Context, session *devsession.Session, run func(context.Context) error) error {
+	if r == nil {
+		return run(ctx)
+	}
+	r.session.Store(session)
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		done, err := r.Run(recording, r.file)
+		var summary string
+		if summary, failed = r.file.Finish(done, err); failed != nil {
+			summary = failed.Error() // now, and not when the session ends
+		}
+		session.Print(summary)
+	}()
+	err := run(ctx)
+	stop()
+	<-ended
+	return errors.Join(err, failed)
 }

@@ -163,14 +163,14 @@ func (f *Factory) Running() int {
 	return len(f.shared)
 }
 
-// All returns the objects of a resource that any cache has. An object that two caches have is there twice.
-func (f *Factory) All(resource schema.GroupVersionResource) []*object.Object {
+// Secrets returns the Secrets that any cache has. One that two caches have is there twice.
+func (f *Factory) Secrets() []*object.Object {
 	f.mu.Lock()
 	all := maps.Clone(f.shared)
 	f.mu.Unlock()
 	var objects []*object.Object
 	for spec, s := range all {
-		if spec.Resource == resource && !spec.MetadataOnly {
+		if spec.Resource.GroupResource() == (schema.GroupResource{Resource: "secrets"}) && !spec.MetadataOnly {
 			for _, o := range s.GetStore().List() {
 				objects = append(objects, objectOf(o))
 			}

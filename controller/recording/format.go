@@ -187,9 +187,11 @@ type End struct {
 	Ended      time.Time `json:"ended"`
 	Reconciles int       `json:"reconciles"`
 	Calls      int       `json:"calls"`
-	Objects    int       `json:"objects"`    // versions of objects
-	Redacted   int       `json:"redacted"`   // of these, how many had a value that was replaced
-	Dropped    int       `json:"dropped"`    // reconciles that were not recorded because the writer was not fast enough
-	Remembered int       `json:"remembered"` // reconciles that were not done, because nothing had changed; they are not recorded
-	Why        string    `json:"why"`        // why it ended, such as "the time is over"
+	Objects    int       `json:"objects"`           // versions of objects
+	Redacted   int       `json:"redacted"`          // of these, how many had a value that was replaced
+	Dropped    int       `json:"dropped"`           // reconciles that were not recorded because the writer was not fast enough
+	Denied     int       `json:"denied,omitempty"`  // reconciles that were not recorded because the user may not read an object of them
+	Remembered int       `json:"remembered"`        // reconciles that were not done, because nothing had changed; they are not recorded
+	Discard    bool      `json:"discard,omitempty"` // the recording may have a value of a Secret: it must be deleted
+	Why        string    `json:"why"`               // why it ended, such as "the time is over"
 }

@@ -24,6 +24,9 @@ type Options struct {
 
 	// Secrets returns the Secrets that the server has in its caches. Their values are known before anything is written. It may be nil.
 	Secrets func() []*object.Object
+	// May reports whether what is recorded may have objects of a kind in a namespace. A reconcile with others is not recorded, and
+	// counted. Nil: it may have all.
+	May func(kind object.Kind, namespace string) bool
 	// Flushed is called after what was recorded so far was written, with its size. It may be nil.
 	Flushed func(Progress)
 
@@ -238,6 +241,9 @@ func (r *Recorder) Run(ctx context.Context, w io.Writer) (Progress, error) {
 		return Progress{}, err
 	}
 	run := &run{Recorder: r, out: out, encoder: newEncoder(out, scrub.New())}
+	if r.options.May == nil {
+		run.options.May = func(object.Kind, string) bool { return true }
+	}
 	return run.until(ctx, filter.For)
 }
 
@@ -246,6 +252,7 @@ type run struct {
 	*Recorder
 	out     *Writer
 	encoder *encoder
+	denied  int
 }
 
 // until writes until ctx is done, limit has passed or the size is reached.
@@ -282,7 +289,9 @@ func (r *run) until(ctx context.Context, limit time.Duration) (Progress, error) 
 			why = WhyBytes
 		}
 	}
-	end, err := r.out.Close(r.end(why))
+	last := r.end(why)
+	last.Denied, last.Discard = r.denied, why == WhyLate
+	end, err := r.out.Close(last)
 	if err == nil && why == WhyLate {
 		err = ErrKnownTooLate
 	}
@@ -316,6 +325,10 @@ func (r *run) write(hold time.Duration) (reached bool, err error) {
 		if r.encoder.scrub.Late() {
 			break
 		}
+		if !mayBeRead(one.Reconcile, r.options.May) {
+			r.denied++
+			continue
+		}
 		if err := r.encoder.reconcile(one.Reconcile); err != nil {
 			return false, err
 		}
@@ -347,7 +360,7 @@ func (r *run) progress() Progress {
 	progress := Progress{r.out.Counts(), r.out.Bytes()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	progress.Dropped, progress.Remembered = r.dropped, r.remembered
+	progress.Dropped, progress.Remembered, progress.Denied = r.dropped, r.remembered, r.denied
 	return progress
 }
 
@@ -359,6 +372,9 @@ func (p Progress) String() string {
 	}
 	if p.Dropped > 0 {
 		text += fmt.Sprintf("; %d reconciles were dropped, since they could not be written fast enough", p.Dropped)
+	}
+	if p.Denied > 0 {
+		text += fmt.Sprintf("; %d reconciles were not recorded, since you may not list all objects in them", p.Denied)
 	}
 	return text
 }

@@ -66,6 +66,12 @@ func New(files *Files, o Options) (*Session, error) {
 	return s, err
 }
 
+// Secrets returns the Secrets that the server has in its caches.
+func (s *Session) Secrets() []*object.Object { return s.server.Secrets() }
+
+// Print prints a line that is not about an object.
+func (s *Session) Print(line string) { s.report.Print(line) }
+
 // Run runs the server until ctx is done or the server fails. It loads the controllers before, so that the first lines of the output
 // are about them.
 func (s *Session) Run(ctx context.Context) error {
