@@ -8,6 +8,7 @@
 //	controller  serverflags, endpoints
 //	init        scaffold
 //	dev         devsession, which prints with report and style
+//	plan        devsession, which collects with changeplan
 //	run         hookcall, which also validates the objects and the answer
 //	test        cases, which calls hookcall for each case
 //	simulate    simulation, which runs the server in virtualtime, with memapi and controlplane as its cluster, and prints with report
@@ -27,6 +28,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,7 +65,7 @@ type Main struct {
 }
 
 // Run runs the program until it ends or ctx is done. It returns the exit code: 1 if the command failed, and 2 if the arguments are not
-// valid.
+// valid, unless the command gives codes another meaning.
 func (m Main) Run(ctx context.Context) int {
 	if isWorker(m.Args) {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
@@ -85,15 +87,30 @@ func (m Main) Run(ctx context.Context) int {
 			}
 		}
 	}
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(m.Stderr, style.For(m.Stderr).Failure("error: "+err.Error()))
-		if started {
-			return 1
-		}
-		return 2
+	cmd, err := root.ExecuteContextC(ctx)
+	var code exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
 	}
-	return 0
+	fmt.Fprintln(m.Stderr, style.For(m.Stderr).Failure("error: "+err.Error()))
+	if started || cmd.Annotations[invalidArgumentsFail] != "" {
+		return 1
+	}
+	return 2
 }
+
+// An exitCode is the error of a command that has not failed, and ends with an exit code of its own.
+type exitCode int
+
+// Error implements error.
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// invalidArgumentsFail is an annotation of commands for which the exit code 2 has a meaning of its own, so that it is 1 if the arguments
+// are not valid.
+const invalidArgumentsFail = "invalid-arguments-fail"
 
 // isWorker reports whether a server started the program as a worker process. People do not use that argument, so it is not a command
 // with help, and Run checks it first.

@@ -20,14 +20,15 @@ func rootCommand(asDropIn, asServer bool) *cobra.Command {
 		Short: "Run Kubernetes controllers whose logic is a script in the controller object",
 		Long: `Run Kubernetes controllers whose logic is a script in the controller object.
 
-To write a controller, begin with init. The commands run, check, test and simulate need no cluster, and dev uses one. The command
-controller is the server. If there are flags and no command, or if the binary is called metacontroller, the program is the server
-too. The documentation is in the program: see docs and explain.`,
+To write a controller, begin with init. The commands run, check, test and simulate need no cluster, and dev uses one. Before you apply
+an edit, plan shows what it would change in a cluster. The command controller is the server. If there are flags and no command, or if
+the binary is called metacontroller, the program is the server too. The documentation is in the program: see docs and explain.`,
 		Example: `  metascript init webapp
   metascript run -f controller.yaml --parent parent.yaml
   metascript test examples
   metascript simulate examples
   metascript dev -f controller.yaml --dry-run
+  metascript plan -f controller.yaml --against live
   metascript controller --kubeconfig FILE`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -42,7 +43,7 @@ too. The documentation is in the program: see docs and explain.`,
 	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version, as the command version does")
-	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
+	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
 	root.AddCommand(inspection.WhyCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {

@@ -36,6 +36,9 @@ type Writer struct {
 	// With nil, each write is sent when the one before has ended.
 	Extra chan struct{}
 
+	// Suppressed is called by ReportSuppressed with all differences; nil is not called.
+	Suppressed func([]plan.Suppressed)
+
 	response *hook.Response // of which the children are planned
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
@@ -372,6 +375,9 @@ func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 // ReportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
 // last reconcile had the same difference.
 func (w *Writer) ReportSuppressed(parent *object.Object, left []plan.Suppressed) {
+	if w.Suppressed != nil {
+		w.Suppressed(left)
+	}
 	reported := make(map[object.Ref]string, len(left))
 	for _, l := range left {
 		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted

@@ -33,6 +33,17 @@ type Observer interface {
 	Dropped(about About)
 }
 
+// A PlanObserver is an Observer that is also told what a reconcile leaves for later. The methods are called like Wrote.
+type PlanObserver interface {
+	Observer
+	// Rolling is called with the writes to existing children of kinds that roll which are not as the latest revision of the parent has
+	// them. The reconcile does at most those of one child now. Before is the child, and Stored is the child as the update changes it,
+	// if that is known without a request.
+	Rolling(about About, writes []Write)
+	// Suppressed is called with the differences that the update methods of children do not permit to write.
+	Suppressed(about About, left []plan.Suppressed)
+}
+
 // About names a parent, and the controller object for which it is reconciled.
 type About struct {
 	Controller string

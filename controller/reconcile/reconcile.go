@@ -117,6 +117,11 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites}
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
+	if planned, ok := r.observer.(observe.PlanObserver); ok {
+		about := observe.About{Controller: r.binding.Name, Parent: key}
+		c.roller.rolling = func(writes []observe.Write) { planned.Rolling(about, writes) }
+		c.writer.Suppressed = func(left []plan.Suppressed) { planned.Suppressed(about, left) }
+	}
 	return c
 }
 

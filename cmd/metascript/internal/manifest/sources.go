@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/build"
+	"metascript/controller/object"
 	"metascript/scripts"
 )
 
@@ -19,12 +20,15 @@ import (
 func ScriptFolders(folders []string, docs []Document) []string {
 	all := slices.Clone(folders)
 	for _, doc := range Controllers(docs) {
-		if dir := filepath.Dir(doc.File); doc.File != "-" && namesFile(doc.Object.Map()["spec"]) && !slices.Contains(all, dir) {
+		if dir := filepath.Dir(doc.File); doc.File != "-" && NamesFile(doc.Object) && !slices.Contains(all, dir) {
 			all = append(all, dir)
 		}
 	}
 	return all
 }
+
+// NamesFile reports whether a controller has a script, or a library, in a file.
+func NamesFile(controller *object.Object) bool { return namesFile(controller.Map()["spec"]) }
 
 // namesFile reports whether a part of a controller's spec has a script, or a library, in a file.
 func namesFile(part any) bool {

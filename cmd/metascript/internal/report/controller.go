@@ -62,6 +62,13 @@ func Problem(o *object.Object) string {
 	return object.Describe(o) + what + "\n" + why
 }
 
+// Problem is the function Problem, with the place of the script in its file.
+func (r *Reporter) Problem(o *object.Object) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.controllers.located(o.GetName(), Problem(o))
+}
+
 // statusOf returns the status of a controller.
 func statusOf(o *object.Object) (status v1alpha1.ControllerStatus, err error) {
 	m, _ := o.Map()["status"].(map[string]any)
