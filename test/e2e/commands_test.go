@@ -38,6 +38,8 @@ import (
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
 //	dev [flag...]              run "metascript dev" beside the servers, under the name dev; its output is the file log-dev
+//	plan CODE [flag...]        run "metascript plan"; its exit code must be CODE; its output is the file plan
+//	predicted FILE             wait until the writes in the server's log after mark are exactly those in FILE, the output of "plan -o json"
 //	kubeconfig                 write the file kubeconfig, for "exec $METASCRIPT"
 //	observe [flag...]          run "metascript rbac --observe" beside the servers, under the name observe, until it is ended; its output is
 //	                           the file log-observe
@@ -146,6 +148,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"untold":         cmdUntold,
 	"as":             cmdAs,
 	"kubeconfig":     cmdKubeconfig,
+	"plan":           cmdPlan,
+	"predicted":      cmdPredicted,
 	"observe":        cmdObserve,
 	"can-i":          cmdCanI,
 	"granted":        cmdGranted,
