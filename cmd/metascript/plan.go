@@ -32,6 +32,7 @@ type planFlags struct {
 	parent, namespace, selector string
 	against                     flagvalue.Choice
 	liveFolders                 []string
+	serverNamespace             string
 	qps                         int
 	all                         bool
 	format                      output.Format
@@ -80,6 +81,7 @@ if a parent fails, or if the plan was interrupted.`,
 	f.against = flagvalue.OneOf(changeplan.AgainstCluster, changeplan.AgainstLive)
 	flags.Var(&f.against, "against", "what to compare with: "+f.against.Words()+"; with live only what the controller in the cluster would not do too")
 	flags.StringSliceVar(&f.liveFolders, "live-scripts-dir", nil, "directories with the scripts of the controllers in the cluster, for --against live")
+	flags.StringVar(&f.serverNamespace, "server-namespace", "metacontroller", "namespace of the server, where the scripts of older revisions of parents are stored")
 	flags.IntVar(&f.qps, "qps", 200, "maximum number of requests to the API server per second")
 	flags.BoolVar(&f.all, "all", false, "show each change, and not only an example of those that are alike")
 	f.format.Register(flags)
@@ -128,7 +130,7 @@ func runPlan(cmd *cobra.Command, f *planFlags) error {
 		Kubectl: f.cluster.KubectlFlags(), Parent: f.parent, Namespace: f.namespace, Labels: selected, Folders: f.sandbox.Folders, QPS: f.qps, All: f.all || !f.format.IsText(),
 		Progress: report.New(cmd.ErrOrStderr(), true), Live: live,
 		Server: controller.Options{
-			Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox,
+			Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox, Namespace: f.serverNamespace,
 			Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
 		},
 	}

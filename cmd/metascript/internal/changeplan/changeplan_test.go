@@ -313,7 +313,7 @@ func TestGroups(t *testing.T) {
       x
       ^
 
-plan of 2003 parents: 2001 change, 0 do not, 2 fail
+plan of 2003 parents: 2001 changed, 0 unchanged, 2 failed
   delete     1 ConfigMap
   update     2000 ConfigMaps
   restarts   nothing

@@ -195,11 +195,11 @@ func (d *Document) failures(t *text, all bool) {
 
 func (d *Document) summary(t *text) {
 	n := d.Summary.Parents
-	parts := []string{fmt.Sprintf("%d change", n.Changed), fmt.Sprintf("%d do not", n.Unchanged)}
+	parts := []string{fmt.Sprintf("%d changed", n.Changed), fmt.Sprintf("%d unchanged", n.Unchanged)}
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{n.Failed, "fail"}, {n.Paused, "are paused"}, {n.Pending, "were not planned"}} {
+	}{{n.Failed, "failed"}, {n.Paused, "paused"}, {n.Pending, "not planned"}} {
 		if more.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", more.n, more.what))
 		}

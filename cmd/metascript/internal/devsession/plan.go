@@ -2,13 +2,12 @@ package devsession
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -154,40 +153,33 @@ func (p *Planning) stored(ctx context.Context, docs []manifest.Document) (all []
 
 // plan runs a server for each version until all parents are planned. The servers share the limits of requests.
 func (p *Planning) plan(ctx context.Context, versions []*planner, objects [][]*object.Object) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, len(versions))
-	var running sync.WaitGroup
+	servers := make([]*controller.Server, len(versions))
 	for i, version := range versions {
 		options := p.Server
 		if i > 0 {
 			options.Folders = p.LiveFolders
 		}
-		server, err := version.server(options, objects[i])
-		if err != nil {
+		var err error
+		if servers[i], err = version.server(options, objects[i]); err != nil {
 			return err
 		}
-		running.Go(func() {
-			errs[i] = version.run(ctx, server)
-			if errs[i] != nil {
-				cancel()
-			}
-		})
 	}
-	ended := make(chan struct{})
-	go func() {
-		running.Wait()
-		close(ended)
-	}()
+	running, ctx := errgroup.WithContext(ctx)
+	for i, version := range versions {
+		running.Go(func() error { return version.run(ctx, servers[i]) })
+	}
+	ended := make(chan error)
+	go func() { ended <- running.Wait() }()
 	tick := time.NewTicker(waitingInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ended:
-			return errors.Join(errs...)
+		case err := <-ended:
+			return err
 		case <-tick.C:
-			for _, version := range versions {
-				p.Progress.PrintNew("progress", version.progressText())
+			for i, version := range versions {
+				which := []string{"", "live version: "}[i]
+				p.Progress.PrintNew("progress "+which, which+version.progressText())
 			}
 		}
 	}
@@ -199,9 +191,6 @@ func (p *Planning) document(docs []manifest.Document, stored []*object.Object, v
 	if p.Live {
 		against = changeplan.AgainstLive
 		changeplan.Against(plans, versions[1].plans())
-	}
-	if p.Parent != "" && len(plans) == 0 && !versions[0].incomplete() {
-		return nil, fmt.Errorf("no parent is called %s%s", p.Parent, inNamespace(p.Namespace))
 	}
 	var controllers []changeplan.Controller
 	for _, doc := range docs {
@@ -216,6 +205,9 @@ func (p *Planning) document(docs []manifest.Document, stored []*object.Object, v
 	}
 	d := changeplan.New(against, controllers, plans, p.All)
 	d.Complete = d.Complete && !slices.ContainsFunc(versions, (*planner).incomplete)
+	if p.Parent != "" && len(plans) == 0 && d.Problem() == "" {
+		return nil, fmt.Errorf("no parent is called %s%s", p.Parent, inNamespace(p.Namespace))
+	}
 	return d, nil
 }
 
