@@ -60,7 +60,8 @@ var writesOf = map[string][]string{
 
 var loggedWrite = regexp.MustCompile(`(?m)msg=wrote .*op="(create|update status|update|delete) (\S+ \S+): .* error=<nil>`)
 
-// cmdPredicted waits until the writes in the server's log since mark are exactly those in a document of plan.
+// cmdPredicted waits until the writes in the server's log since mark are exactly those in a document of plan. Several updates of one
+// status count once: a status says how far a rolling update is.
 func cmdPredicted(ts *testscript.TestScript, _ bool, args []string) {
 	var plan planDocument
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &plan))
@@ -84,8 +85,9 @@ func cmdPredicted(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		var got []string
 		for _, match := range loggedWrite.FindAllStringSubmatch(string(text[worldOf(ts).old:]), -1) {
-			if !strings.HasPrefix(match[2], "ControllerRevision ") {
-				got = append(got, match[1]+" "+match[2])
+			line := match[1] + " " + match[2]
+			if repeated := match[1] == "update status" && slices.Contains(got, line); !repeated && !strings.HasPrefix(match[2], "ControllerRevision ") {
+				got = append(got, line)
 			}
 		}
 		slices.Sort(got)

@@ -47,7 +47,17 @@ func Ready(o *object.Object) *metav1.Condition {
 
 // Problem returns what prevents the latest version of a controller from running, as Status prints it; "" if nothing does, or if it is
 // paused.
-func Problem(o *object.Object) string {
+func Problem(o *object.Object) string { return problemWith(o, func(why string) string { return why }) }
+
+// Problem is the function Problem, with the place of the script in its file.
+func (r *Reporter) Problem(o *object.Object) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return problemWith(o, func(why string) string { return r.controllers.located(o.GetName(), why) })
+}
+
+// problemWith is Problem with a function that changes the text that says why.
+func problemWith(o *object.Object, located func(why string) string) string {
 	status, err := statusOf(o)
 	if err != nil {
 		return err.Error()
@@ -59,14 +69,7 @@ func Problem(o *object.Object) string {
 	if what == "" {
 		return ""
 	}
-	return object.Describe(o) + what + "\n" + why
-}
-
-// Problem is the function Problem, with the place of the script in its file.
-func (r *Reporter) Problem(o *object.Object) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.controllers.located(o.GetName(), Problem(o))
+	return object.Describe(o) + what + "\n" + located(why)
 }
 
 // statusOf returns the status of a controller.
