@@ -19,7 +19,7 @@ var layers = []string{
 	"inspect", // what a server tells of parents over HTTP
 	"status",  // what the manager reports of one
 	"reconcile",
-	"guard", // whether a new version may run
+	"guard",   // whether a new version may run
 	"offline", // what the command line uses in place of both
 	"preview", // what a version would do
 	"call",
