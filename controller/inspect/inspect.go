@@ -4,7 +4,7 @@
 // So it shows nothing that the user could not read with kubectl. It is meant for an address of the loopback interface, which is reached
 // by kubectl port-forward, or by the commands of this program, which do the same.
 //
-// GET /v1/why returns a [Why], what the last reconciles of a parent did, and GET /v1/tree a [Tree], a parent with what it owns. Other
+// GET /v1/why returns a [Why], what the last reconciles of a parent did. Other
 // packages add requests with [Handler.Handle]. A request that fails has a [Problem] as its response.
 //
 // A server that does not lead reconciles nothing: it responds with the identity of the one that leads.
