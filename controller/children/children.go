@@ -20,7 +20,9 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 	"metascript/controller/throttle"
 	"metascript/engine/stack"
 )
@@ -66,6 +68,27 @@ func (w *Writer) Plan(parent *object.Object, children *object.Set, response *hoo
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
 	}
 	return planned, err
+}
+
+// Rolling returns the writes to existing children of kinds that roll which are not as latest, the children of the latest revision, has
+// them; see observe.PlanObserver. A child that does not exist is created at once, and one that is not desired any more is deleted.
+func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children, latest *object.Set) (writes []observe.Write) {
+	have, want := &object.Set{}, &object.Set{}
+	for o := range latest.Added() {
+		if child := children.Get(o.GroupVersionKind(), object.KeyOf(o)); child != nil && w.Binding.Rules[o.GroupVersionKind()].Rolls() {
+			have.Put(child)
+			want.Put(o)
+		}
+	}
+	planned, _ := plan.Children(have, want, w.Policy(parent)) // an error is returned again when the step is planned
+	for _, op := range planned.Ops {
+		after := op.Updated // of a Delete
+		if op.Verb == plan.Update {
+			after = op.Object
+		}
+		writes = append(writes, observe.Write{Op: op, Before: have.Get(op.Object.GroupVersionKind(), object.KeyOf(op.Object)), Stored: after, Redactor: redact.FromContext(ctx)})
+	}
+	return writes
 }
 
 // Policy returns how the children of a parent are compared and written.

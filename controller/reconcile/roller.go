@@ -18,7 +18,6 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/parents"
 	"metascript/controller/plan"
-	"metascript/controller/redact"
 	"metascript/controller/remember"
 	"metascript/controller/rollout"
 	"metascript/controller/throttle"
@@ -61,7 +60,9 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 	for i := range older {
 		older[i].Desired = r.selectedChildren(parent, responses[i+1].Children)
 	}
-	r.observeRolling(ctx, parent, children, latest.Desired)
+	if r.rolling != nil {
+		r.rolling(r.writer.Rolling(ctx, parent, children, latest.Desired))
+	}
 	step, unclear := r.nextStep(parent, latest, older, children)
 	if err := r.version.Revisions.Store(ctx, parent, step, write); err != nil {
 		return nil, nil, err
@@ -147,31 +148,6 @@ func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older 
 		return difference, err
 	}
 	return rollout.Next(latest, older, children, rules), unclear
-}
-
-// observeRolling tells a PlanObserver which children of kinds that roll are not as the latest revision has them. A child that does not
-// exist is not among them, since it is created at once, and neither is one that is not desired any more.
-func (r *roller) observeRolling(ctx context.Context, parent *object.Object, children, latest *object.Set) {
-	if r.rolling == nil {
-		return
-	}
-	have, want := &object.Set{}, &object.Set{}
-	for o := range latest.Added() {
-		if child := children.Get(o.GroupVersionKind(), object.KeyOf(o)); child != nil && r.binding.Rules[o.GroupVersionKind()].Rolls() {
-			have.Put(child)
-			want.Put(o)
-		}
-	}
-	planned, _ := plan.Children(have, want, r.writer.Policy(parent)) // an error is returned again when the step is planned
-	var writes []observe.Write
-	for _, op := range planned.Ops {
-		after := op.Updated // of a Delete
-		if op.Verb == plan.Update {
-			after = op.Object
-		}
-		writes = append(writes, observe.Write{Op: op, Before: have.Get(op.Object.GroupVersionKind(), object.KeyOf(op.Object)), Stored: after, Redactor: redact.FromContext(ctx)})
-	}
-	r.rolling(writes)
 }
 
 // merge returns one response for all revisions: the status and the events of the latest one, the children of the step, the
