@@ -379,9 +379,8 @@ func (r *Reconciler) EnqueueParent(parent object.Ref, old, current *object.Objec
 //
 //   - its back-off in the queue, and the reasons for which it is reconciled later
 //   - its failures and results in the breakers, the canary and the tallies of the fallbacks, of the current version
-//   - its children that may have lost their labels
+//   - its children that may have lost their labels, and its parentState
 //   - the responses of the customize hook, and its queries in related.Caches
-//   - its parentState
 //
 // Two things are dropped elsewhere: its Redactor when the reconcile ends, by redactors, and its queries in the Hub when an event
 // shows that it is gone, by updateAdopter.

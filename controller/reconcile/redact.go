@@ -19,12 +19,10 @@ import (
 // No text about a reconcile may show the values of Secrets that the reconcile sees. Each way by which texts leave it uses a
 // redact.Redactor, so that code that adds a text need not do anything:
 //
-//   - errors of hooks, and messages that scripts print: package hook; errors of reads and writes: package kube
-//   - the error of a reconcile: reconcileRecovering, before any other code uses it
-//   - the log of the Reconciler, and events: they find the Redactor by the parent that they are about
-//   - the log of client-go, with warnings of the API server: by the logger in the context
-//   - errors of writes before the hooks are called: beforeHooks
-//   - messages that we write into the status of a parent: withUpdatedCondition; objects that an Observer shows: Write.Redactor
+//   - errors of hooks, and messages that scripts print: package hook; errors of reads and writes: package kube, and before the hooks
+//     are called beforeHooks; the error of a reconcile: reconcileRecovering, before any other code uses it
+//   - the log of the Reconciler, and events, by the parent that they are about; the log of client-go: by the logger in the context
+//   - messages in the status of a parent: withUpdatedCondition; objects that an Observer shows: Write.Redactor
 
 // redactors are the Redactors of the reconciles that are running.
 type redactors struct {
