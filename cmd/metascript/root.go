@@ -7,6 +7,7 @@ import (
 	"metascript/cmd/metascript/internal/completion"
 	"metascript/cmd/metascript/internal/inspection"
 	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/recordfile"
 	"metascript/cmd/metascript/internal/reference"
 	"metascript/cmd/metascript/internal/version"
 )
@@ -43,7 +44,7 @@ the binary is called metacontroller, the program is the server too. The document
 	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version, as the command version does")
-	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
+	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), recordfile.Command(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
 	root.AddCommand(inspection.WhyCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {

@@ -2,10 +2,12 @@ package inspect
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -41,12 +43,37 @@ const (
 // those that run in the namespace, or everywhere without one. A reconcile is recorded only if the caller may list each kind of object in it,
 // in the namespace of the object: the parent, children, related objects, and ConfigMaps with the scripts.
 func (h *Handler) ServeRecordings(r Recordings) {
+	running := &runningRecordings{}
 	h.Handle("GET /v1/record", Limits{Requests: maxRecordings}, func(caller *Caller, w http.ResponseWriter, req *http.Request) error {
-		return h.serveRecord(r, caller, w, req)
+		return h.serveRecord(r, running, caller, w, req)
 	})
+	h.Handle("DELETE /v1/record/{id}", Limits{Requests: maxRequests, Timeout: timeout}, running.serveEnd)
 }
 
-func (h *Handler) serveRecord(from Recordings, caller *Caller, w http.ResponseWriter, r *http.Request) error {
+// RecordingHeader is the header of a response of GET /v1/record with the ID of the recording. DELETE /v1/record/ID, by the same user, ends the
+// recording with the line that a complete one has.
+const RecordingHeader = "Metascript-Recording"
+
+// runningRecordings are the recordings that are being made, by their IDs.
+type runningRecordings struct{ all sync.Map } // map[string]runningRecording
+
+// A runningRecording can be ended by its user.
+type runningRecording struct {
+	user string
+	end  context.CancelFunc
+}
+
+// serveEnd ends a recording.
+func (r *runningRecordings) serveEnd(caller *Caller, w http.ResponseWriter, req *http.Request) error {
+	found, _ := r.all.Load(req.PathValue("id"))
+	if one, ok := found.(runningRecording); ok && one.user == caller.Username {
+		one.end()
+		return respond(w, struct{}{})
+	}
+	return problemf(http.StatusNotFound, "there is no recording of yours with this ID; it may have ended")
+}
+
+func (h *Handler) serveRecord(from Recordings, running *runningRecordings, caller *Caller, w http.ResponseWriter, r *http.Request) error {
 	filter, err := filterOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -60,10 +87,16 @@ func (h *Handler) serveRecord(from Recordings, caller *Caller, w http.ResponseWr
 		Flushed: func(recording.Progress) { out.flush() },
 	})
 	defer from.Live.Add(recorder)()
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	id := rand.Text()
+	running.all.Store(id, runningRecording{caller.Username, end})
+	defer running.all.Delete(id)
+	w.Header().Set(RecordingHeader, id)
 	w.Header().Set("Content-Type", "application/gzip")
 	w.Header().Set("Cache-Control", "no-store")
 	// The client is gone if this fails, or the last line says why the recording ended.
-	_, _ = recorder.Run(r.Context(), out)
+	_, _ = recorder.Run(ctx, out)
 	return nil
 }
 
