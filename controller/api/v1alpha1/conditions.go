@@ -1,6 +1,6 @@
 package v1alpha1
 
-// The types of a controller's conditions. Each is in every status.
+// The types of a controller's conditions. Each is in every status, except for ConditionShadowAgrees.
 const (
 	// ConditionReady is True while the controller runs with the spec that was last written.
 	ConditionReady = "Ready"
@@ -33,6 +33,9 @@ const (
 	// ConditionAnswersStored is False while the schema of a child or of a parent lacks fields that the hooks returned, so that the API
 	// server does not store them.
 	ConditionAnswersStored = "AnswersStored"
+	// ConditionShadowAgrees is False while the candidate in spec.shadow answers otherwise than the script that runs, or fails. It is in
+	// the status only if there is a candidate.
+	ConditionShadowAgrees = "ShadowAgrees"
 )
 
 // Reasons of several conditions while they are Unknown.
@@ -183,6 +186,22 @@ const (
 	ReasonScriptUnavailable = "ScriptUnavailable"
 	// ReasonScriptFailing: True, the script fails because of an error in it.
 	ReasonScriptFailing = "ScriptFailing"
+)
+
+// Reasons of the condition ShadowAgrees.
+const (
+	// ReasonSameAnswers: True, the answers were the same in each comparison.
+	ReasonSameAnswers = "SameAnswers"
+	// ReasonAnswersDiffer: False, the answers differed in some comparisons.
+	ReasonAnswersDiffer = "AnswersDiffer"
+	// ReasonCandidateFails: False, the candidate failed in some comparisons, and the answers were the same in the others.
+	ReasonCandidateFails = "CandidateFails"
+	// ReasonNotCompared: Unknown, there was no comparison yet.
+	ReasonNotCompared = "NotCompared"
+	// ReasonCandidateNotLoaded: Unknown, the candidate does not load.
+	ReasonCandidateNotLoaded = "CandidateNotLoaded"
+	// ReasonCandidateStopped: Unknown, the candidate exceeded its limits too often, and is not called any more.
+	ReasonCandidateStopped = "CandidateStopped"
 )
 
 // MaxConditionMessage is how many bytes the API server accepts as the message of a condition.

@@ -28,6 +28,13 @@ type ControllerSettings struct {
 	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrentSyncs *int32 `json:"maxConcurrentSyncs,omitempty"`
 
+	// shadow is a candidate for spec.script. It is called beside spec.script, and
+	// nothing that it answers is written. The condition ShadowAgrees and
+	// status.shadow say whether its answers are those of the script that runs. An
+	// edit of this field has no effect on the parents. The command metascript
+	// promote moves the candidate to spec.script.
+	Shadow *ShadowScript `json:"shadow,omitempty"`
+
 	// paused stops the controller: no hook is called, and nothing is written
 	// except the status of this object. Defaults to false.
 	Paused bool `json:"paused,omitempty"`
@@ -94,7 +101,8 @@ type ControllerStatus struct {
 	ActiveGeneration int64 `json:"activeGeneration,omitempty"`
 
 	// conditions are the conditions of the controller. Each type is always
-	// present, and is Unknown while its status cannot be determined. These types
+	// present, except that ShadowAgrees is present only with spec.shadow, and is
+	// Unknown while its status cannot be determined. These types
 	// are normally True: Ready means that the last edit of the spec runs,
 	// ResourcesDiscovered that the API server serves all resources of the spec,
 	// ScriptReady that all scripts are loaded, Permitted that the API server
@@ -116,6 +124,10 @@ type ControllerStatus struct {
 
 	// script is the script that runs. It is not set if no script runs.
 	Script *ScriptStatus `json:"script,omitempty"`
+
+	// shadow is what came of comparing the candidate in spec.shadow. It is not set
+	// without a candidate that is loaded.
+	Shadow *ShadowStatus `json:"shadow,omitempty"`
 }
 
 // ScriptStatus describes the script that runs.
