@@ -11,6 +11,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
 	"metascript/controller/guard"
+	"metascript/controller/shadow"
 	"metascript/controller/spec"
 	"metascript/controller/status"
 	"metascript/controller/store"
@@ -58,6 +59,7 @@ func (l *loader) finishDeletion(ctx context.Context, id spec.ID) error {
 	l.records.forget(id)
 	l.sources.forget(id)
 	l.reporter.forget(id)
+	l.shadows.Forget(id)
 	return l.deleter.finish(ctx, id)
 }
 
@@ -106,6 +108,7 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 		return nil
 	}
 	l.observe(ctx)
+	l.result.Shadow = l.shadow(ctx)
 	if l.leads() { // otherwise the leader reports it
 		if err := l.reporter.report(ctx, l.record, l.candidate, &l.result); err != nil {
 			return err
@@ -233,6 +236,8 @@ func (l *loading) promote(ctx context.Context, built build.Built) {
 	l.warn(finalizers.ReleaseWarnings(c.Object, built.Finalize != nil)...)
 	if l.result.ResourcesErr == nil && m.runningAs(c) == nil {
 		l.result.SpecErr = l.replace(ctx, built)
+	} else if r := m.runningAs(c); r != nil {
+		r.Current().Loaded.Covers(c.Object.GetGeneration())
 	}
 	m.clearIfEdited(c.Identity)
 }
@@ -276,6 +281,17 @@ func (l *loading) startPartial(ctx context.Context) {
 		return // the error is in the result already, or has gone since
 	}
 	l.result.SpecErr = l.activator.activate(ctx, l.record, &c, l.builder, built)
+}
+
+// shadow updates the candidate for the script of the object, and returns what came of comparing it.
+func (l *loading) shadow(ctx context.Context) *shadow.Report {
+	in := shadow.Input{Declaration: l.candidate.Declaration, Object: l.candidate.Object, Builder: l.builder}
+	if l.builder != nil { // the spec was loaded
+		if r := l.record.runningAs(l.candidate); r != nil {
+			in.Live, in.Binding = r.Current(), r.Binding()
+		}
+	}
+	return l.shadows.Update(ctx, in)
 }
 
 // retryDenied makes what runs try again what was denied, if what its account may do may have changed. Without a watch of roles

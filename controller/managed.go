@@ -43,7 +43,7 @@ type managed struct {
 
 	// sources are the sources of the scripts as they were last read; nil before the first read. The worker sets it. Any
 	// goroutine may read it.
-	sources atomic.Pointer[readSources]
+	sources atomic.Pointer[build.ReadSources]
 
 	// account is the account that the object acts as, as it was last loaded; nil before. The worker sets it. Any goroutine may
 	// read it.
@@ -78,38 +78,6 @@ type running struct {
 	object *object.Object // the controller object
 	stop   context.CancelFunc
 	end    func() // waits, after stop, until the Reconciler has ended
-}
-
-// readSources are the sources of a controller's scripts, and what was read from them.
-type readSources struct {
-	wanted      map[string]scripts.Wanted // by the names of the parts
-	fingerprint string                    // of what was read; "" while it is being read
-}
-
-// usesFiles reports whether some of the scripts are in files.
-func (r *readSources) usesFiles() bool {
-	if r == nil {
-		return false
-	}
-	for _, wanted := range r.wanted {
-		if wanted.UsesFiles() {
-			return true
-		}
-	}
-	return false
-}
-
-// concernedBy reports whether changes in files may change some of the scripts.
-func (r *readSources) concernedBy(changes scripts.Changes) bool {
-	if r == nil {
-		return false // the first read is still to come
-	}
-	for _, wanted := range r.wanted {
-		if changes.Concern(wanted) {
-			return true
-		}
-	}
-	return false
 }
 
 // A goodVersion is a version that was good. It has spec and scripts together, since a combination of two versions may fail
@@ -234,7 +202,7 @@ func (r *records) running() []*running {
 
 // concernedBy returns the records of the controllers whose scripts may be affected by changes in files.
 func (r *records) concernedBy(changes scripts.Changes) []*managed {
-	return slices.DeleteFunc(r.all(), func(m *managed) bool { return !m.sources.Load().concernedBy(changes) })
+	return slices.DeleteFunc(r.all(), func(m *managed) bool { return !m.sources.Load().ConcernedBy(changes) })
 }
 
 // open returns the record of an object. It creates the record if there is none with its UID; replaced is then the record of

@@ -17,7 +17,6 @@ import (
 	"metascript/controller/spec"
 	"metascript/controller/store"
 	"metascript/controller/throttle"
-	"metascript/scripts"
 )
 
 // controllerObject is a controller object c with that UID.
@@ -223,23 +222,6 @@ func TestStatusDelayOfNewObject(t *testing.T) {
 			t.Errorf("it waits for %s more", got)
 		}
 	})
-}
-
-func TestUsesFiles(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		of   *readSources
-		want bool
-	}{
-		{"not read", nil, false},
-		{"inline", &readSources{wanted: map[string]scripts.Wanted{"": {Inline: "x"}}}, false},
-		{"a file", &readSources{wanted: map[string]scripts.Wanted{"": {Inline: "x"}, "sync": {File: "a.js"}}}, true},
-		{"a library", &readSources{wanted: map[string]scripts.Wanted{"": {Inline: "x", Libraries: []scripts.Library{{File: "lib"}}}}}, true},
-	} {
-		if got := c.of.usesFiles(); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
-		}
-	}
 }
 
 func TestFailedVersionIsNotActive(t *testing.T) {

@@ -36,6 +36,7 @@ import (
 	"metascript/controller/references"
 	"metascript/controller/related"
 	"metascript/controller/selection"
+	"metascript/controller/shadow"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/controller/strays"
@@ -117,6 +118,7 @@ type environment struct {
 	shared        *reconcile.Shared
 	guards        guard.Options
 	identityKinds *binding.IdentityKinds
+	shadows       *shadow.Shadows
 	counts        *metrics.Metrics // nil: there are no metrics
 
 	webhookResponses *bodies.Budget // for webhook responses that are processed concurrently
@@ -153,6 +155,10 @@ func newEnvironment(o Options) (*environment, error) {
 	}
 	e.shareAmongReconcilers()
 	e.queue, e.order = newQueue(counts, o.DiscoveryInterval)
+	e.shadows = shadow.New(shadow.Options{
+		References: e.references, MayLoad: e.accounts.MayLoad, Events: e.events, Counts: counts, Sinks: o.Sinks, Changed: e.queue.Add, Log: e.Log,
+	})
+	e.Sinks = append(slices.Clone(o.Sinks), e.shadows)
 	return e, nil
 }
 

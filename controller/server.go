@@ -94,6 +94,7 @@ func (s *Server) run(ctx context.Context) error {
 	s.queue.ShutDown()
 	under.Wait()
 	s.loader.activator.stopAll()
+	s.shadows.Wait()
 	return nil
 }
 

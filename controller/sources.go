@@ -46,7 +46,7 @@ func (s *sources) builder(m *managed, c *build.Candidate) *build.Builder {
 func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, b *build.Builder) error {
 	wanted := b.Wanted(c.Declaration)
 	// A change from now on may or may not be in what is read.
-	m.sources.Store(&readSources{wanted: wanted})
+	m.sources.Store(&build.ReadSources{Wanted: wanted})
 	var configMaps []references.Object
 	for _, w := range wanted {
 		configMaps = append(configMaps, build.ConfigMapsOf(&w)...)
@@ -59,14 +59,14 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, b *b
 	}
 	s.references.WaitForSyncOrError(ctx, m.id)
 	err := c.Read(b)
-	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
+	m.sources.Store(&build.ReadSources{Wanted: wanted, Fingerprint: c.Fingerprint(err)})
 	return err
 }
 
 // warnings returns why changes of the sources of a controller cannot be watched.
 func (s *sources) warnings(m *managed) []string {
 	var all []string
-	if m.sources.Load().usesFiles() && s.Folders != nil {
+	if m.sources.Load().UsesFiles() && s.Folders != nil {
 		all = s.Folders.Problems()
 	}
 	return append(all, s.references.Stale(m.id)...)
@@ -74,6 +74,7 @@ func (s *sources) warnings(m *managed) []string {
 
 // filesChanged records changes below the scripts directories.
 func (s *sources) filesChanged(changes scripts.Changes) {
+	s.shadows.FilesChanged(changes)
 	s.mu.Lock()
 	s.changes = s.changes.And(changes)
 	s.mu.Unlock()
@@ -95,7 +96,7 @@ func (s *sources) takeChanges() scripts.Changes {
 // haveChanged reports whether the scripts of a controller differ from those that were last read, or may differ.
 func (s *sources) haveChanged(m *managed, o *object.Object) bool {
 	before := m.sources.Load()
-	if o == nil || before.fingerprint == "" {
+	if o == nil || before.Fingerprint == "" {
 		return true
 	}
 	d, err := spec.Read(o)
@@ -103,7 +104,7 @@ func (s *sources) haveChanged(m *managed, o *object.Object) bool {
 		return true
 	}
 	c := &build.Candidate{Declaration: d, Object: o}
-	return c.Fingerprint(c.Read(s.builder(m, c))) != before.fingerprint
+	return c.Fingerprint(c.Read(s.builder(m, c))) != before.Fingerprint
 }
 
 // forget stops watching the sources of a controller.

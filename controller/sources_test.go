@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/build"
 	"metascript/scripts"
 )
 
@@ -68,7 +69,7 @@ func TestEditConcernsOnlyControllersThatReadIt(t *testing.T) {
 		o.SetName(name)
 		m, _ := r.open(o)
 		if wanted != nil {
-			m.sources.Store(&readSources{wanted: wanted, fingerprint: "f"})
+			m.sources.Store(&build.ReadSources{Wanted: wanted, Fingerprint: "f"})
 		}
 	}
 	for _, c := range []struct {

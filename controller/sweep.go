@@ -51,7 +51,7 @@ func (s *Server) runsAsWritten(o *object.Object) bool {
 	}
 	version := r.Current()
 	outcome, _ := version.Canary.Outcome(time.Now())
-	return outcome == throttle.Good && version.Loaded.Generation == o.GetGeneration() && version.Loaded.Built.Missing == ""
+	return outcome == throttle.Good && version.Loaded.LatestGeneration() == o.GetGeneration() && version.Loaded.Built.Missing == ""
 }
 
 // scriptsInUse calls digest with the digest of each stored script and version that this server uses or will use.

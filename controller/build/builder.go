@@ -42,6 +42,10 @@ type Builder struct {
 	// observed.
 	Observe func(hookName string) func(took time.Duration, err error)
 
+	// Shadow says that the hooks are those of spec.shadow. Their calls take turns with those of the hooks that run, like those of
+	// another controller.
+	Shadow bool
+
 	// MissingChildren is the default for webhooks that do not set missingChildren. It also applies to scripts in
 	// Metacontroller's form.
 	MissingChildren v1alpha1.MissingChildren
@@ -105,6 +109,9 @@ func (b *Builder) newBuilding(d *spec.Declaration, parts Parts, missing *missing
 	w := &building{
 		Builder: b, declaration: d, script: d.Script, parts: parts, wanted: b.Wanted(d), owner: d.ID().Owner(),
 		missing: missing, usedEntries: map[int]bool{},
+	}
+	if b.Shadow {
+		w.owner += shadowSuffix
 	}
 	w.built = Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
 	if b.Before != nil {

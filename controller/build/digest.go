@@ -9,13 +9,13 @@ import (
 	"metascript/engine"
 )
 
-// Identity returns a digest of a spec and its scripts. It identifies a version of a controller.
+// Identity returns a digest of a spec, without its shadow, and its scripts. It identifies a version of a controller.
 func Identity(spec any, p Parts) (string, error) {
 	digests, err := p.digests()
 	if err != nil {
 		return "", err
 	}
-	return digestOf(map[string]any{"spec": spec, "scripts": digests})
+	return digestOf(map[string]any{"spec": WithoutShadow(spec), "scripts": digests})
 }
 
 // ShortDigest returns the beginning of a digest "sha256:...", for messages to users.

@@ -9,12 +9,15 @@ import (
 	"metascript/engine"
 )
 
+// shadowSuffix is what the owner of the scripts of a shadow has after the owner of those that run. No name has it.
+const shadowSuffix = " (shadow)"
+
 // RunawaysOf returns the Runaways of one controller. Those of an earlier controller of the same name that was another tenant's are
 // left out.
 func (s *Sandbox) RunawaysOf(id spec.ID, tenant string) []engine.Runaway {
 	var own []engine.Runaway
 	for _, one := range s.Runaways() {
-		if one.Owner == id.Owner() && one.Tenant == tenant {
+		if strings.TrimSuffix(one.Owner, shadowSuffix) == id.Owner() && one.Tenant == tenant {
 			own = append(own, one)
 		}
 	}
@@ -55,7 +58,7 @@ func (s *Sandbox) WatchRunaways(ctx context.Context, changed func(spec.ID)) {
 func (s *Sandbox) countRunaways() map[spec.ID]int {
 	count := map[spec.ID]int{}
 	for _, one := range s.Runaways() {
-		if kind, name, ok := strings.Cut(one.Owner, "/"); ok {
+		if kind, name, ok := strings.Cut(strings.TrimSuffix(one.Owner, shadowSuffix), "/"); ok {
 			count[spec.ID{Kind: kind, Name: name}]++
 		}
 	}

@@ -111,11 +111,14 @@ func (s *Sandbox) Warnings(d *spec.Declaration) []string {
 	switch required := s.requires(d); {
 	case d.Settings.Isolation == v1alpha1.IsolationInProcess && required != "":
 		warnings = append(warnings, "isolation InProcess is less than this server requires: the scripts run with isolation Process, because of "+required)
-	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.HasScript():
+	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.HasScript() && d.Settings.Shadow == nil:
 		warnings = append(warnings, "isolation Process has no effect: no hook is a script")
 	}
 	if d.Script != nil {
 		warnings = append(warnings, s.aboveCeilings("script", d.Script.ScriptSource)...)
+	}
+	if d.Settings.Shadow != nil {
+		warnings = append(warnings, s.aboveCeilings("shadow.script", d.Settings.Shadow.Script.ScriptSource)...)
 	}
 	for _, h := range d.Hooks {
 		if h.Hook != nil && h.Script != nil {

@@ -27,6 +27,8 @@ type Metrics struct {
 	reloads        *prometheus.CounterVec
 	results        *prometheus.CounterVec
 	mismatches     *prometheus.CounterVec
+	comparisons    *prometheus.CounterVec
+	shadowed       *prometheus.CounterVec
 }
 
 // The labels that name a controller are those of Metacontroller's metrics.
@@ -57,12 +59,14 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 	r := registry{to, new(error)}
 	m := &Metrics{
 		queues: newQueues(r), Requests: newRequests(r),
-		syncs:      r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
-		scripts:    r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
-		errors:     r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
-		results:    r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
-		mismatches: r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
-		reloads:    r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected, held or rolledback.", nameLabel, typeLabel, "result"),
+		syncs:       r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
+		scripts:     r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
+		errors:      r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
+		results:     r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
+		mismatches:  r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
+		comparisons: r.counters("metascript_shadow_comparisons_total", "Comparisons of the candidate in spec.shadow with the script that runs, by result: agrees, differs, error, or dropped: not made, because the candidate cannot keep up or exceeds a limit.", nameLabel, typeLabel, "result"),
+		shadowed:    r.counters("metascript_shadow_script_seconds_total", "Time that calls of the candidate in spec.shadow took, including the time that they waited for a slot.", nameLabel, typeLabel),
+		reloads:     r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected, held or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
 }
@@ -128,6 +132,14 @@ func (c *Controller) Script(hook string) func(took time.Duration, err error) {
 	}
 }
 
+// Compared counts a comparison of a candidate with the script that runs, and the time that the calls of the candidate took.
+func (c *Controller) Compared(result string, took time.Duration) {
+	if c != nil {
+		c.of.comparisons.WithLabelValues(c.name, c.kind, result).Inc()
+		c.of.shadowed.WithLabelValues(c.name, c.kind).Add(took.Seconds())
+	}
+}
+
 // Reloaded counts a version of the controller's scripts that was loaded, rejected, held or rolledback.
 func (c *Controller) Reloaded(result string) {
 	if c != nil {
@@ -148,6 +160,8 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.reloads.DeletePartialMatch(gone)
 	m.results.DeletePartialMatch(gone)
 	m.mismatches.DeletePartialMatch(gone)
+	m.comparisons.DeletePartialMatch(gone)
+	m.shadowed.DeletePartialMatch(gone)
 }
 
 // A registry makes metrics and registers them. It collects the errors, so that the caller checks once.

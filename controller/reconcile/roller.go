@@ -154,7 +154,7 @@ func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older 
 // shortest ResyncAfter, and Finalized if all are.
 func (r *roller) merge(parent *object.Object, responses []*hook.Response, step rollout.Step) *hook.Response {
 	merged := responses[0].With(step.Desired)
-	merged.Status = r.withUpdatedCondition(parent, merged.Status, step.Condition)
+	merged.Status = r.withUpdatedCondition(parent, maps.Clone(merged.Status), step.Condition) // the answer of the hook stays as it is
 	for _, response := range responses[1:] {
 		merged.Finalized = merged.Finalized && response.Finalized
 		merged.ResyncAfter = throttle.Shorter(merged.ResyncAfter, response.ResyncAfter)

@@ -38,6 +38,8 @@ type Declaration struct {
 	FieldPaths          []string // the fields of the parent whose changes roll out
 	Settings            v1alpha1.ControllerSettings
 
+	ShadowErr error // why spec.shadow cannot be read, or nil; then Settings.Shadow is nil
+
 	Status v1alpha1.ControllerStatus // the current status of the controller object
 }
 
@@ -120,7 +122,8 @@ func (d *Declaration) HasScript() bool {
 }
 
 // Read reads a controller object. If the spec cannot be read, for example because of a duration of "1 day", it returns an error
-// and a Declaration of the rest: metadata, status, spec.paused and spec.serviceAccount.
+// and a Declaration of the rest: metadata, status, spec.paused and spec.serviceAccount. If only spec.shadow cannot be read, it returns a
+// Declaration without it, with ShadowErr.
 func Read(o *object.Object) (*Declaration, error) {
 	content := o.Map()
 	d, err := convert(o.GetKind(), content)
@@ -128,6 +131,15 @@ func Read(o *object.Object) (*Declaration, error) {
 		return d, nil
 	}
 	rest := maps.Clone(content)
+	if declared, isMap := content["spec"].(map[string]any); isMap && declared["shadow"] != nil {
+		declared = maps.Clone(declared)
+		delete(declared, "shadow")
+		rest["spec"] = declared
+		if d, unreadable := convert(o.GetKind(), rest); unreadable == nil {
+			d.ShadowErr = explain(o.GetKind(), content, err)
+			return d, nil
+		}
+	}
 	delete(rest, "spec")
 	d, _ = convert(o.GetKind(), rest) // the error to return is the first one
 	d.Settings.Paused, _, _ = unstructured.NestedBool(content, "spec", "paused")
@@ -196,11 +208,12 @@ func TenantOf(o *object.Object) string {
 func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 
 // ForHooks returns a copy of the controller object for hooks: without managedFields and status, which change while the spec
-// does not.
+// does not, and without the shadow, which is edited while the hooks run on.
 func ForHooks(o *object.Object) *object.Object {
 	given := object.Copy(o)
 	given.SetManagedFields(nil)
 	delete(given.Map(), "status")
+	unstructured.RemoveNestedField(given.Map(), "spec", "shadow")
 	return given
 }
 

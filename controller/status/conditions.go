@@ -20,7 +20,7 @@ import (
 
 // conditions returns one condition of every type, in the order of the first status.
 func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
-	return []metav1.Condition{
+	all := []metav1.Condition{
 		typed(v1alpha1.ConditionResourcesDiscovered, resourcesDiscovered(r)),
 		typed(v1alpha1.ConditionScriptReady, scriptReady(d, r)),
 		typed(v1alpha1.ConditionGuardPassed, guardPassed(d, r)),
@@ -34,6 +34,10 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 		typed(v1alpha1.ConditionSpecSound, specSound(r)),
 		typed(v1alpha1.ConditionReady, ready(d, r)),
 	}
+	if r.Shadow != nil {
+		all = append(all, typed(v1alpha1.ConditionShadowAgrees, shadowAgrees(d, r.Shadow)))
+	}
+	return all
 }
 
 func typed(kind string, c metav1.Condition) metav1.Condition {
@@ -243,7 +247,7 @@ func ready(d *spec.Declaration, r *Result) metav1.Condition {
 	case r.CacheError != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes are not observed: "+r.CacheError.Error())
 	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", r.Active.Generation))
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", r.Active.LatestGeneration()))
 }
 
 // notReady is the condition Ready of an object that cannot run as it is written because of err.
@@ -256,9 +260,9 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 		return condition(metav1.ConditionFalse, notReadyReason(d, r), err.Error())
 	case guard.Holds(err):
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("%s, and generation %d is not in use: %s", whatRuns(d, r.Active), d.Object.Generation, err))
-	case r.Active.Generation != d.Object.Generation || r.Active.UID != d.Object.UID:
+	case r.Active.LatestGeneration() != d.Object.Generation || r.Active.UID != d.Object.UID:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
-			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.Generation, err))
+			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.LatestGeneration(), err))
 	case r.ScriptErr != nil && r.Active.Built.Missing != "":
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptNotReady, fmt.Sprintf("%s: %s", whatRuns(d, r.Active), err))
 	case r.ScriptErr != nil:

@@ -4,6 +4,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/guard"
 	"metascript/controller/reconcile"
+	"metascript/controller/shadow"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
 	"metascript/engine"
@@ -27,6 +28,8 @@ type Result struct {
 
 	AccessErr     error  // why the account of the controller cannot do its work, or nil; see access.Reader.Problem
 	AccessLimited string // that the account may read parents in some namespaces only, or ""
+
+	Shadow *shadow.Report // nil: the spec has no candidate
 
 	Active             *build.Loaded // what runs now; nil: nothing
 	reconcile.Snapshot               // of Active

@@ -89,10 +89,10 @@ func scriptReason(err error) string {
 // whatRuns says what runs in place of what is written.
 func whatRuns(d *spec.Declaration, active *build.Loaded) string {
 	if active.Built.Missing != "" {
-		return fmt.Sprintf("generation %d runs with webhooks in place of scripts", active.Generation)
+		return fmt.Sprintf("generation %d runs with webhooks in place of scripts", active.LatestGeneration())
 	}
-	if active.Generation != d.Object.Generation || active.Built.Status.Digest == "" {
-		return fmt.Sprintf("generation %d keeps running", active.Generation)
+	if active.LatestGeneration() != d.Object.Generation || active.Built.Status.Digest == "" {
+		return fmt.Sprintf("generation %d keeps running", active.LatestGeneration())
 	}
 	return fmt.Sprintf("the version loaded at %s, %s, keeps running", active.LoadedAt.UTC().Format(time.RFC3339), build.ShortDigest(active.Built.Status.Digest))
 }
@@ -100,7 +100,7 @@ func whatRuns(d *spec.Declaration, active *build.Loaded) string {
 // PreviousScriptRuns reports whether an older version of the scripts runs with the spec that was last written, because the
 // current version of the scripts cannot be used.
 func (r *Result) PreviousScriptRuns(d *spec.Declaration) bool {
-	return r.ScriptErr != nil && r.SpecErr == nil && r.Active != nil && r.Active.Generation == d.Object.Generation && r.Active.Built.Missing == "" && !throttle.IsGivenUp(r.ScriptErr)
+	return r.ScriptErr != nil && r.SpecErr == nil && r.Active != nil && r.Active.LatestGeneration() == d.Object.Generation && r.Active.Built.Missing == "" && !throttle.IsGivenUp(r.ScriptErr)
 }
 
 // fallbackActive says what answers for the hooks that have both a script and a webhook.

@@ -20,10 +20,14 @@ func Of(d *spec.Declaration, r *Result) *v1alpha1.ControllerStatus {
 	status.ActiveGeneration, status.Parents, status.Script = 0, nil, nil
 	if r.Active != nil {
 		parents := int32(r.Parents)
-		status.ActiveGeneration, status.Parents = r.Active.Generation, &parents
+		status.ActiveGeneration, status.Parents = r.Active.LatestGeneration(), &parents
 	}
 	if d.HasScript() {
 		status.Script = scriptStatus(d.Status.Script, r)
+	}
+	status.Shadow = shadowStatus(r)
+	if r.Shadow == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionShadowAgrees)
 	}
 	for _, c := range conditions(d, r) {
 		c.ObservedGeneration = d.Object.Generation

@@ -44,7 +44,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		return err
 	}
 	current, _ := c.Object.Field("spec")
-	text, err := archiveText(storedVersion{current, archived})
+	text, err := archiveText(storedVersion{build.WithoutShadow(current), archived})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 		return nil, err
 	}
 	c := &build.Candidate{Object: object.Copy(of), Parts: restore(version.Scripts)}
-	if current, _ := of.Field("spec"); !reflect.DeepEqual(current, version.Spec) {
+	if current, _ := of.Field("spec"); !reflect.DeepEqual(build.WithoutShadow(current), build.WithoutShadow(version.Spec)) {
 		c.Object.Map()["spec"] = version.Spec
 		value, _ := of.At("status", "activeGeneration")
 		active, _ := value.(int64)

@@ -21,6 +21,7 @@ var layers = []string{
 	"reconcile",
 	"guard",   // whether a new version may run
 	"offline", // what the command line uses in place of both
+	"shadow",  // candidates for scripts, beside those that run
 	"preview", // what a version would do
 	"call",
 	"children",
