@@ -151,20 +151,17 @@ func writes(b *binding.Binding, req *hook.Request, live, candidate *hook.Respons
 	then, thenByRef := ops(candidate)
 	var all []string
 	for _, op := range then {
-		if !sameOp(op, nowByRef) {
+		switch other, both := nowByRef[object.RefOf(op.Object)]; {
+		case !both || other.Verb != op.Verb:
 			all = append(all, op.String())
+		case plan.ObjectDifference(op.Object, other.Object) != "":
+			all = append(all, op.String()+", with another content")
 		}
 	}
 	for _, op := range now {
-		if !sameOp(op, thenByRef) {
+		if other, both := thenByRef[object.RefOf(op.Object)]; !both || other.Verb != op.Verb {
 			all = append(all, "not "+op.String())
 		}
 	}
 	return all[:min(len(all), maxWrites)]
-}
-
-// sameOp reports whether others have a write with the same effect.
-func sameOp(op plan.Op, others map[object.Ref]plan.Op) bool {
-	other, found := others[object.RefOf(op.Object)]
-	return found && op.Verb == other.Verb && plan.ObjectDifference(op.Object, other.Object) == ""
 }

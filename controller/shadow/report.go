@@ -86,7 +86,7 @@ func isDue(before, now Counts, since time.Duration) bool {
 		return false
 	case begins(before.Agree, now.Agree), begins(before.Differ, now.Differ), begins(before.Errors, now.Errors), begins(before.Dropped, now.Dropped):
 		return true
-	case now.Comparisons() >= 2*before.Comparisons() || now.Parents >= 2*before.Parents:
+	case now.Comparisons() >= 2*before.Comparisons() && now.Comparisons() > before.Comparisons():
 		return since >= publishSoon
 	}
 	return since >= publishEvery
