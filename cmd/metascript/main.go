@@ -16,6 +16,7 @@
 //	check       check
 //	types       types; cases and hookcall for what customize hooks ask for
 //	rbac        rbac, which uses cases and hookcall for what customize hooks ask for
+//	promote     promote
 //	gc          none: it uses controller/finalizers
 //	uninstall   uninstall
 //	explain     explain, and markdown for the pages of docs

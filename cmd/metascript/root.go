@@ -44,7 +44,7 @@ the binary is called metacontroller, the program is the server too. The document
 	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version, as the command version does")
-	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), recordfile.Command(), replayCommand(), checkCommand(), rbacCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
+	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), recordfile.Command(), replayCommand(), checkCommand(), rbacCommand(), promoteCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
 	root.AddCommand(inspection.WhyCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {
