@@ -13,6 +13,7 @@
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
 //   - guard: whether a new version may run, by what it would do; preview: computes that, without a write
+//   - shadow: compares a candidate for the script of a controller with the script that runs
 //   - offline: one sync without a cluster, for the command line
 //   - failures: classifies the errors of syncs and sums them up
 //   - children: plans and does the writes to the children of a parent

@@ -108,9 +108,9 @@ func TestVersion(t *testing.T) {
 
 func TestHelpListsAllCommands(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}} {
-		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  docs ", "  explain ", "  gc ", "  rbac ", "  run ", "  test ", "  uninstall ", "  version ", "--workers"}, nil)
+		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  docs ", "  explain ", "  gc ", "  promote ", "  rbac ", "  run ", "  test ", "  uninstall ", "  version ", "--workers"}, nil)
 	}
-	for _, verb := range []string{"check", "controller", "dev", "docs", "explain", "gc", "plan", "rbac", "run", "test", "types", "uninstall", "version"} {
+	for _, verb := range []string{"check", "controller", "dev", "docs", "explain", "gc", "plan", "promote", "rbac", "run", "test", "types", "uninstall", "version"} {
 		metascript(t, "help", verb).expect(t, 0, []string{"metascript " + verb}, nil)
 	}
 }

@@ -40,6 +40,12 @@ func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources 
 	for _, script := range builder.Wanted(d) {
 		all = append(all, build.ConfigMapsOf(&script)...)
 	}
+	if d.Settings.Shadow != nil {
+		if with, err := d.WithShadow(); err == nil { // CheckShadow reports the error
+			candidate := builder.Wanted(with)[""]
+			all = append(all, build.ConfigMapsOf(&candidate)...)
+		}
+	}
 	slices.SortFunc(all, references.Compare)
 	return &Loaded{d, built, slices.Compact(all)}, nil
 }
@@ -60,4 +66,30 @@ func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources
 		return nil, nil, err
 	}
 	return loaded.Hooks.Names, append(Warnings(o, sandbox), loaded.Hooks.Warnings...), nil
+}
+
+// CheckShadow compiles the candidate in spec.shadow of a controller object. It returns the names of the hooks that the candidate serves,
+// sorted; nil if there is no candidate.
+func CheckShadow(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources) ([]string, error) {
+	d, err := spec.Read(o)
+	if err != nil || d.Settings.Shadow == nil && d.ShadowErr == nil {
+		return nil, err
+	}
+	with, err := d.WithShadow()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := spec.ShadowShare(d.Settings.Shadow); err != nil {
+		return nil, err
+	}
+	builder := &build.Builder{Sandbox: sandbox.WithDefaults(), Sources: sources, Shadow: true}
+	built, err := builder.ReadAndBuild(ctx, with)
+	if err != nil {
+		return nil, fmt.Errorf("spec.shadow.script: %w", err)
+	}
+	served := slices.DeleteFunc(slices.Clone(built.Names), func(name string) bool { return !with.UsesScript(name) })
+	if len(served) == 0 {
+		return nil, spec.ErrServesNone
+	}
+	return served, nil
 }

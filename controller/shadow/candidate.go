@@ -122,7 +122,7 @@ func (s *shadowed) build(ctx context.Context, in *Input, c *candidate) error {
 	}
 	c.hooks, c.beside = c.served(built.Sync, built.Finalize, built.Customize), c.served(in.Live.Sync, in.Live.Finalize, in.Live.Customize)
 	if len(c.hooks) == 0 {
-		return errors.New("spec.shadow.script: it serves no hook: spec.hooks lists a webhook, or another script, for each hook that it defines")
+		return spec.ErrServesNone
 	}
 	for name := range c.hooks {
 		c.breakers[name] = throttle.NewBreaker(func() {})
@@ -160,6 +160,12 @@ func (c *candidate) compares(one observe.Call) bool {
 func isCanceled(err error) bool {
 	var fault *engine.Error
 	return errors.As(err, &fault) && fault.Kind == engine.KindCanceled
+}
+
+// isLimit reports whether err says that a limit was exceeded. A candidate that does is never good, whatever the script that runs does.
+func isLimit(err error) bool {
+	var fault *engine.Error
+	return errors.As(err, &fault) && fault.Kind.Limit()
 }
 
 // errDropped says that the candidate was not called.
@@ -206,7 +212,7 @@ func (c *candidate) compareCall(ctx context.Context, live observe.Call, redactor
 	req.Recorder, req.Settled = nil, nil
 	answer, err := c.call(ctx, live.Name, &req, found)
 	switch {
-	case err != nil && (live.Err == nil || errors.Is(err, errDropped)):
+	case err != nil && (live.Err == nil || errors.Is(err, errDropped) || isLimit(err)):
 		found.Result, found.Err = observe.Failed, err
 	case err == nil && live.Err != nil:
 		differ("the candidate answers, and the script that runs fails: " + engine.DetailOf(live.Err))
@@ -241,7 +247,7 @@ func (c *candidate) compareCustomize(ctx context.Context, live observe.Call, fou
 	now, liveErr := c.beside[hook.Customize].Call(ctx, &req)
 	then, err := c.call(ctx, hook.Customize, &req, found)
 	switch {
-	case errors.Is(err, errDropped) || err != nil && liveErr == nil:
+	case err != nil && (liveErr == nil || errors.Is(err, errDropped) || isLimit(err)):
 		return "", err
 	case err == nil && liveErr != nil:
 		return "the candidate answers, and the script that runs fails: " + engine.DetailOf(liveErr), nil
@@ -260,8 +266,7 @@ func (c *candidate) call(ctx context.Context, name string, req *hook.Request, fo
 	began := time.Now()
 	answer, err := c.hooks[name].Call(ctx, req)
 	found.Took += time.Since(began)
-	var fault *engine.Error
-	if errors.As(err, &fault) && fault.Kind.Limit() {
+	if isLimit(err) {
 		c.exceeded++
 	}
 	_ = breaker.Note(parent, input, err, time.Now()) // it returns err with what a reconcile would do

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -72,6 +73,9 @@ func (d *Declaration) UsesScript(name string) bool {
 	}
 	return set.Script.Inline == "" && set.Script.File == "" && set.Script.ConfigMapRef == nil
 }
+
+// ErrServesNone is the error for a candidate that cannot be compared.
+var ErrServesNone = errors.New("spec.shadow.script: it serves no hook: spec.hooks lists a webhook, or another script, for each hook that it defines")
 
 // ShadowShare returns the percentage of the parents for which the candidate is called.
 func ShadowShare(s *v1alpha1.ShadowScript) (int, error) {

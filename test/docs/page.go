@@ -36,7 +36,7 @@ type Block struct {
 func (b *Block) String() string { return b.Page + ":" + strconv.Itoa(b.Line) }
 
 // needsCluster matches the commands that need a cluster.
-var needsCluster = regexp.MustCompile(`\bkubectl\b|\bmetascript (dev|gc|uninstall|controller)\b|--check\b|--observe\b`)
+var needsCluster = regexp.MustCompile(`\bkubectl\b|\bmetascript (dev|promote|gc|uninstall|controller)\b|--check\b|--observe\b`)
 
 // NeedsCluster reports whether a block of sh needs a cluster.
 func (b *Block) NeedsCluster() bool { return needsCluster.MatchString(b.Text) }

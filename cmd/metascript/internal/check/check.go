@@ -84,6 +84,10 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 		more, err = offline.CheckResources(doc.Object, c.Schemas)
 		warnings = append(warnings, more...)
 	}
+	var served []string
+	if err == nil {
+		served, err = offline.CheckShadow(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources)
+	}
 	if err != nil {
 		into.fail(c.Sources.Explain(doc, err))
 		return
@@ -95,6 +99,9 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 		into.warn(c.Sources.Explain(doc, warning))
 	}
 	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
+	if len(served) > 0 {
+		into.note += "; hooks of the candidate in spec.shadow: " + strings.Join(served, ", ")
+	}
 	into.Caches = offline.Caches(doc.Object, hooks, c.Schemas)
 }
 

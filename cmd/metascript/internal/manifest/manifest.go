@@ -158,7 +158,7 @@ func hasTypeScript(v any) bool {
 	if m["language"] == engine.TypeScript {
 		return true
 	}
-	for _, field := range []string{"script", "hooks", "sync", "finalize", "customize"} {
+	for _, field := range []string{"script", "shadow", "hooks", "sync", "finalize", "customize"} {
 		if hasTypeScript(m[field]) {
 			return true
 		}

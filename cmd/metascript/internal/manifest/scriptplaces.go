@@ -26,7 +26,10 @@ type scriptField struct {
 	script   map[string]any
 }
 
-// scriptFields returns the scripts of a controller: its own, and then those of its hooks.
+// shadowPath is the path of the candidate, with which errors about it begin.
+const shadowPath = "spec.shadow.script"
+
+// scriptFields returns the scripts of a controller: its own, then those of its hooks, and then the candidate.
 func scriptFields(m map[string]any) []scriptField {
 	spec, _ := m["spec"].(map[string]any)
 	hooks, _ := spec["hooks"].(map[string]any)
@@ -39,6 +42,10 @@ func scriptFields(m map[string]any) []scriptField {
 		if script, ok := hook["script"].(map[string]any); ok {
 			all = append(all, scriptField{"spec.hooks." + name + ".script", cmp.Or(textOf(script, "function"), name), script})
 		}
+	}
+	shadow, _ := spec["shadow"].(map[string]any)
+	if script, ok := shadow["script"].(map[string]any); ok {
+		all = append(all, scriptField{shadowPath, "", script})
 	}
 	return all
 }
@@ -64,6 +71,9 @@ var entryName = regexp.MustCompile(`^sync\.(star|js|ts|jsonnet)$`)
 func (s Sources) texts(of Document, name, msg string) []scriptText {
 	fields := scriptFields(of.Object.Map())
 	names := func(f scriptField) int {
+		if f.path == shadowPath && strings.Contains(msg, shadowPath+": ") {
+			return 0
+		}
 		if f.function != "" && (strings.Contains(msg, strings.TrimPrefix(f.path, "spec.")+": ") || strings.Contains(msg, "in "+f.function+": ")) {
 			return 0
 		}

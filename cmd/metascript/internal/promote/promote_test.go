@@ -1,0 +1,135 @@
+package promote
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/api/v1alpha1"
+)
+
+// clientOf returns a client of an API server with these objects.
+func clientOf(t *testing.T, objects ...string) *fake.FakeDynamicClient {
+	t.Helper()
+	var all []runtime.Object
+	for _, text := range objects {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		o.SetAPIVersion(v1alpha1.GroupVersion.String())
+		all = append(all, o)
+	}
+	kinds := map[schema.GroupVersionResource]string{v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList"}
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, all...)
+}
+
+const (
+	shadowed = `{kind: CompositeController, metadata: {name: a, resourceVersion: "7"}, spec: {generateSelector: true, script: {language: Starlark, inline: x, timeout: 1s}, shadow: {share: 10%, script: {file: b.js}}}}`
+	plain    = `{kind: CompositeController, metadata: {name: plain}, spec: {script: {file: a.js}}}`
+	both     = `{metadata: {name: both}, spec: {shadow: {script: {file: b.js}}}, kind: `
+)
+
+func TestPromotionIsOneUpdate(t *testing.T) {
+	client := clientOf(t, shadowed)
+	p, err := Find(t.Context(), client, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"timeout"}, p.Kept); diff != "" || p.Agrees() || p.Condition.Reason != v1alpha1.ReasonNotCompared {
+		t.Errorf("kept %v, condition %+v", p.Kept, p.Condition)
+	}
+	client.ClearActions()
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	actions := client.Actions()
+	if len(actions) != 1 || actions[0].GetVerb() != "update" {
+		t.Fatalf("the requests are %v", actions)
+	}
+	o := actions[0].(clienttesting.UpdateAction).GetObject().(*unstructured.Unstructured)
+	want := map[string]any{"generateSelector": true, "script": map[string]any{"file": "b.js", "timeout": "1s"}}
+	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" || o.GetResourceVersion() != "7" {
+		t.Errorf("resourceVersion %s, spec (-want +got):\n%s", o.GetResourceVersion(), diff)
+	}
+}
+
+func TestFind(t *testing.T) {
+	client := clientOf(t, shadowed, plain, both+"CompositeController}", both+"DecoratorController}")
+	for name, want := range map[string]string{
+		"a": "", "compositecontroller/a": "", "CompositeControllers.metacontroller.k8s.io/a": "", "cc/both": "", "dec/both": "",
+		"plain":   "CompositeController plain has no spec.shadow.script: there is no candidate to promote",
+		"missing": "there is no CompositeController and no DecoratorController missing",
+		"dec/a":   "there is no DecoratorController a",
+		"both":    "write compositecontroller/both or decoratorcontroller/both",
+		"pods/a":  `"pods/a" is no controller`,
+		"cc/":     `"cc/" is no controller`,
+	} {
+		_, err := Find(t.Context(), client, name)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestRefusedUpdate(t *testing.T) {
+	for want, refusal := range map[string]error{
+		"was changed since it was read": errors.NewConflict(schema.GroupResource{}, "a", nil),
+		"you need the permission to update compositecontrollers.metacontroller.k8s.io": errors.NewForbidden(schema.GroupResource{}, "a", nil),
+		"nothing was written: update CompositeController a: ":                          errors.NewBadRequest("x"),
+	} {
+		client := clientOf(t, shadowed)
+		client.PrependReactor("update", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
+		p, err := Find(t.Context(), client, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestConditionAndManager(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{
+		map[string]any{"type": "Ready", "status": "True"},
+		map[string]any{"type": "ShadowAgrees", "status": "True", "reason": "SameAnswers", "message": "m", "observedGeneration": int64(3)},
+	}}}}
+	o.SetGeneration(3)
+	if c := conditionOf(o); c != (Condition{"True", "SameAnswers", "m"}) {
+		t.Errorf("%+v", c)
+	}
+	o.SetGeneration(4)
+	if c := conditionOf(o); c.Status != string(metav1.ConditionUnknown) || !strings.Contains(c.Message, "has not seen the last edit") {
+		t.Errorf("after an edit: %+v", c)
+	}
+	for want, set := range map[string]func(*unstructured.Unstructured){
+		"":        func(*unstructured.Unstructured) {},
+		"Argo CD": func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"argocd.argoproj.io/instance": "a"}) },
+		"Flux": func(o *unstructured.Unstructured) {
+			o.SetLabels(map[string]string{"kustomize.toolkit.fluxcd.io/name": "a"})
+		},
+		"Helm": func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "a"})
+		},
+		"kubectl apply": func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"})
+		},
+	} {
+		o := &unstructured.Unstructured{Object: map[string]any{}}
+		set(o)
+		if got := managerOf(o); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
