@@ -175,6 +175,10 @@ var rules = []struct {
 	{"a rollback for none", "", `script: {file: a.js, rollbackPercent: 100}`, `spec.script.rollbackPercent: Invalid value: 100: spec.script.rollbackPercent in body should be less than or equal to 99`},
 	{"unknown rollback", "", `script: {file: a.js, rollback: Always}`, `spec.script.rollback: Unsupported value: "Always": supported values: "Off", "OnError"`},
 
+	{"shadow", "", `shadow: {share: 10%, script: {file: b.js, timeout: 1s}}`, ""},
+	{"shadow without a share", "", `shadow: {script: {language: Starlark, inline: a}}`, ""},
+	{"share of nothing", "", `shadow: {share: 0%, script: {file: b.js}}`, `spec.shadow.share: Invalid value: "0%": share must be a whole percentage from 1% to 100%, such as 10%`},
+	{"shadow without a script", "", `shadow: {share: 10%}`, `spec.shadow.script: Required value`},
 	{"guard", "", `script: {file: a.js, guard: {maxDeletes: 0, maxRecreates: 5, maxChangedParents: 100%}}`, ""},
 	{"guard without a limit", "", `script: {file: a.js, guard: {}}`, `spec.script.guard: Invalid value: a guard must have at least one of maxDeletes, maxRecreates and maxChangedParents`},
 	{"negative guard", "", `script: {file: a.js, guard: {maxDeletes: -1}}`, `spec.script.guard.maxDeletes: Invalid value: -1: maxDeletes must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
