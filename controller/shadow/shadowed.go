@@ -294,18 +294,18 @@ func (s *shadowed) note(c *candidate, found *observe.Comparison) {
 	}
 	s.mu.Unlock()
 	if isFirst {
-		s.warn(o, "ShadowDiffers", "for the parent %s: %s", first.Parent, first.Text)
+		s.warnAbout(o, "ShadowDiffers", "for the parent %s: %s", first.Parent, first.Text)
 	}
 	if c.exceeded >= maxExceeded {
-		s.warn(o, "ShadowStopped", "the candidate in spec.shadow exceeded its limits %d times and is not called any more: %v", maxExceeded, found.Err)
+		s.warnAbout(o, "ShadowStopped", "the candidate in spec.shadow exceeded its limits %d times and is not called any more: %v", maxExceeded, found.Err)
 		s.publishNow()
 		return
 	}
 	s.publish()
 }
 
-// warn records an event on the controller object.
-func (s *shadowed) warn(o *object.Object, reason, format string, args ...any) {
+// warnAbout records an event on the controller object.
+func (s *shadowed) warnAbout(o *object.Object, reason, format string, args ...any) {
 	s.of.options.Log.Warn("shadow: "+reason, "controller", s.id.Name, "message", fmt.Sprintf(format, args...))
 	if s.of.options.Events != nil {
 		line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n") // an event has one line
