@@ -106,7 +106,7 @@ func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdChurn changes objects continuously, so that servers always have work.
+// cmdChurn changes objects continuously, so that servers always have work: until the script ends, or for a time.
 func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 	r, err := worldOf(ts).named(args[0])
 	ts.Check(err)
@@ -114,10 +114,10 @@ func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 	list, err := r.List(ctx, metav1.ListOptions{})
 	ts.Check(err)
 	done := make(chan struct{})
-	ts.Defer(func() {
+	stop := func() {
 		cancel()
 		<-done
-	})
+	}
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(5 * time.Millisecond) // the rate of changes
@@ -128,4 +128,12 @@ func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 			<-tick.C
 		}
 	}()
+	if len(args) == 1 {
+		ts.Defer(stop)
+		return
+	}
+	limit, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	time.Sleep(limit)
+	stop()
 }

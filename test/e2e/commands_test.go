@@ -52,7 +52,7 @@ import (
 //	cluster [audited]          use a new cluster from here on, without any definition; audited: see apart
 //	suspend [NAME]             stop the server's process with SIGSTOP, as if its machine were suspended
 //	resume [NAME]              continue it with SIGCONT
-//	churn RESOURCE             change spec.n of its objects, one after the other, until the script ends
+//	churn RESOURCE [TIME]      change spec.n of its objects, one after the other, for a time, or until the script ends
 //	wrote USER WHAT...         wait until the audit log has successful writes of this user to exactly these resources, each as
 //	                           RESOURCE[/SUBRESOURCE]@NAMESPACE
 //	apart USER OTHER           check the audit log: both users wrote, and the first one not after the other had started to

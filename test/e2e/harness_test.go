@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -85,6 +86,8 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	env.Setenv("GROUP", w.name+".example.com")
 	env.Setenv("API_PORT", w.proxy.port())
 	env.Setenv("METASCRIPT", binary)
+	env.Setenv("FLEET", cmp.Or(os.Getenv("FLEET"), "24"))
+	env.Setenv("FLEET_TIME", cmp.Or(os.Getenv("FLEET_TIME"), "3s"))
 	env.Defer(func() {
 		w.leave()
 		w.printLogs(env)
