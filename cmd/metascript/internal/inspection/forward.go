@@ -13,10 +13,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 
 	"metascript/cmd/metascript/internal/serverflags"
 )
@@ -107,7 +107,7 @@ func forwardTo(config *rest.Config, client rest.Interface, namespace, pod, port 
 	}
 	f := &forward{namespace: namespace, pod: pod, port: port, stop: make(chan struct{}), ended: make(chan struct{})}
 	ready := make(chan struct{})
-	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{"0:" + port}, f.stop, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesForStreaming(dialer, []string{"127.0.0.1"}, []string{"0:" + port}, f.stop, ready, io.Discard, io.Discard)
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +138,12 @@ func dialerFor(config *rest.Config, u *url.URL) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	overSPDY := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u)
-	overWebSocket, err := portforward.NewSPDYOverWebsocketDialer(u, config)
+	overSPDY := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, u)
+	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, config)
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewFallbackDialer(overWebSocket, overSPDY, func(err error) bool {
+	return portforward.NewFallbackDialerForStreaming(overWebSocket, overSPDY, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}), nil
 }

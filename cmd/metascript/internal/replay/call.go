@@ -174,13 +174,13 @@ func (r *run) relate(ctx context.Context, c *loaded, j *job, req *hook.Request) 
 	if req.Related = recorded; c == j.recorded {
 		return nil, "", nil
 	}
-	rules, failed, why := c.rules(ctx, j, req)
+	rules, why, failed := c.rules(ctx, j, req)
 	if failed != nil || why != "" {
 		return failed, why, canceled(ctx, failed)
 	}
 	var before []hook.RelatedRule
 	if j.recorded != nil && j.recorded.Customize != nil {
-		if before, failed, why = j.recorded.rules(ctx, j, req); failed != nil || why != "" {
+		if before, why, failed = j.recorded.rules(ctx, j, req); failed != nil || why != "" {
 			return nil, "the rules of the recorded customize hook are not known: " + textOf(failed, why), canceled(ctx, failed)
 		}
 	} else if j.recorded == nil {
@@ -189,8 +189,8 @@ func (r *run) relate(ctx context.Context, c *loaded, j *job, req *hook.Request) 
 	if same(any(recording.Rules(before)), any(recording.Rules(rules))) {
 		return nil, "", nil
 	}
-	req.Related, why, err = c.choose(req.Parent, before, rules, recorded)
-	return nil, why, err
+	req.Related, why = c.choose(req.Parent, before, rules, recorded)
+	return nil, why, nil
 }
 
 // textOf returns the text of an error, or else another text.
@@ -202,35 +202,35 @@ func textOf(err error, otherwise string) string {
 }
 
 // rules calls the customize hook for the parent of a request.
-func (c *loaded) rules(ctx context.Context, j *job, req *hook.Request) (rules []hook.RelatedRule, failed error, why string) {
+func (c *loaded) rules(ctx context.Context, j *job, req *hook.Request) (rules []hook.RelatedRule, why string, failed error) {
 	script, why := c.script(hook.Customize, j.call)
 	if why != "" {
-		return nil, nil, why
+		return nil, why, nil
 	}
 	response, err := script.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: c.given, Parent: req.Parent, Children: req.Children, Now: req.Now})
 	if err != nil {
-		return nil, err, ""
+		return nil, "", err
 	}
-	return response.Related, nil, ""
+	return response.Related, "", nil
 }
 
 // choose returns the recorded objects that rules select. why is not "" if they may select others too, which the rules of the recording
 // did not.
-func (c *loaded) choose(parent *object.Object, before, rules []hook.RelatedRule, recorded *object.Set) (chosen *object.Set, why string, err error) {
+func (c *loaded) choose(parent *object.Object, before, rules []hook.RelatedRule, recorded *object.Set) (chosen *object.Set, why string) {
 	wanted, err := related.Rules(parent, rules, c.finder, c.RelatedScope)
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error()
 	}
 	known, err := related.Rules(parent, before, c.finder, c.RelatedScope)
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error()
 	}
 	for i, rule := range wanted {
 		if !slices.ContainsFunc(known, func(k related.Rule) bool { return covers(k, rule) }) {
-			return nil, fmt.Sprintf("the related objects of rule %s (%s) were not recorded", hook.RelatedField(i), describeRule(rules[i])), nil
+			return nil, fmt.Sprintf("the related objects of rule %s (%s) were not recorded", hook.RelatedField(i), describeRule(rules[i]))
 		}
 		if rule.Query.Namespaces != nil && len(known) > 1 {
-			return nil, fmt.Sprintf("which objects rule %s (%s) selects is not known, since labels of namespaces are not recorded", hook.RelatedField(i), describeRule(rules[i])), nil
+			return nil, fmt.Sprintf("which objects rule %s (%s) selects is not known, since labels of namespaces are not recorded", hook.RelatedField(i), describeRule(rules[i]))
 		}
 	}
 	return related.Select(wanted, func(rule related.Rule) (found []*object.Object) {
@@ -242,7 +242,7 @@ func (c *loaded) choose(parent *object.Object, before, rules []hook.RelatedRule,
 			}
 		}
 		return found
-	}), "", nil
+	}), ""
 }
 
 // describeRule returns a rule as text.
