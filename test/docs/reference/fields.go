@@ -22,6 +22,7 @@ var exampleText string
 // Kubernetes documents them, or they have no effect.
 var elsewhere = map[string]string{
 	"spec.script":                                        "script",
+	"spec.shadow.script":                                 "script",
 	"spec.hooks":                                         "hooks",
 	"spec.hooks.sync":                                    "a-hook",
 	"spec.hooks.finalize":                                "a-hook",
