@@ -62,7 +62,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
-		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" {
+		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !r.isBehind(m, c, loaded) {
 			return nil
 		}
 	}
@@ -81,6 +81,13 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		return nil
 	}
 	return err
+}
+
+// isBehind reports whether the server that led before this one ran other scripts than loaded, and kept a good version: this server began
+// to lead before it had loaded them.
+func (r *rollbacker) isBehind(m *managed, c *build.Candidate, loaded *build.Loaded) bool {
+	is := c.Status.Script
+	return r.leads() && m.lastKnownGood.Load() == nil && is != nil && is.LastGood != "" && is.Digest != loaded.Built.Status.Digest
 }
 
 // activateLast loads and activates the last good version.
