@@ -114,6 +114,13 @@ func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (
 	return answer, err
 }
 
+// Quiet returns a copy whose calls are neither logged nor counted.
+func (s *Script) Quiet() *Script {
+	quiet := *s
+	quiet.Log, quiet.Observe = nil, nil
+	return &quiet
+}
+
 // TimeOf returns the time that a hook would see as request.now if it were called now.
 func TimeOf(h Hook) time.Time {
 	switch h := h.(type) {

@@ -22,12 +22,11 @@ func quietHook(h hook.Hook, now func() time.Time) hook.Hook {
 		}
 		return quietHook(h.Script, now)
 	case *hook.Script:
-		copied := *h
-		copied.Log, copied.Observe = nil, nil
+		quiet := h.Quiet()
 		if now != nil {
-			copied.Now = now
+			quiet.Now = now
 		}
-		return &copied
+		return quiet
 	}
 	return h
 }

@@ -138,9 +138,7 @@ func (c *candidate) served(sync, finalize, customize hook.Hook) map[string]hook.
 			h = fallback.Script
 		}
 		if script, is := h.(*hook.Script); is && c.d.UsesScript(name) {
-			quiet := *script
-			quiet.Log, quiet.Observe = nil, nil
-			all[name] = &quiet
+			all[name] = script.Quiet()
 		}
 	}
 	return all
