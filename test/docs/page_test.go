@@ -22,6 +22,7 @@ func TestMatches(t *testing.T) {
 		{"", "", true},
 		{"", "a\n", false},
 		{"a(.*\n", "a(b\n", false},
+		{"a\nb\n", "a\nE1126 01:03:53.750945   15910 request.go:1196] \"Unexpected error\" err=\"canceled\"\nb\n", true},
 	} {
 		if got := matches(c.documented, c.printed); got != c.want {
 			t.Errorf("matches(%q, %q) is %t", c.documented, c.printed, got)
