@@ -93,7 +93,7 @@ func (h *History) Reconciled(r *observe.Reconcile) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(h.timeline(r.About), &record{text: slices.Clip(text)})
+	h.add(h.timeline(r.About), &record{text: text})
 }
 
 // Remembered implements observe.Sink.

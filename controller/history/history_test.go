@@ -100,17 +100,24 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// The texts that are kept need about as much memory as is counted.
+// A full history needs no more memory than its budget, and 3 % for what is not counted.
 func TestCostIsCounted(t *testing.T) {
-	before := heap()
-	h := New(64 << 20)
-	for i := range 20_000 {
-		h.Reconciled(reconcile(fmt.Sprint(i%4000), i))
+	const budget = 8 << 20
+	for parents, size := range map[int]int{20_000: 0, 4_000: 100, 200: 700, 1: 3_000} {
+		before := heap()
+		h := New(budget)
+		for i := range 100_000 / (1 + size/20) {
+			r := reconcile(fmt.Sprint(i%parents), i)
+			r.Err = errors.New(strings.Repeat("x", size*(i%7)/3))
+			h.Reconciled(r)
+		}
+		if took := heap() - before; took > budget*103/100 {
+			t.Errorf("%d parents, errors of %d bytes: %d bytes are used, %d counted, and the budget is %d", parents, size, took, h.Used(), budget)
+		} else {
+			t.Logf("%d parents, errors of %d bytes: %d bytes are used, %d counted", parents, size, took, h.Used())
+		}
+		runtime.KeepAlive(h)
 	}
-	if took, counted := heap()-before, h.Used(); took > counted*12/10 {
-		t.Errorf("%d bytes are used, %d counted", took, counted)
-	}
-	runtime.KeepAlive(h)
 }
 
 func heap() int {

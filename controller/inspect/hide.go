@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/history"
+	"metascript/controller/object"
 )
 
 var everything = labels.Everything()
@@ -69,7 +70,7 @@ func (h *Handler) hide(ctx context.Context, caller *Caller, t *target, why *Why)
 func (s *sight) hideIn(ctx context.Context, t *target, e *history.Entry) (failed error) {
 	before := len(e.Causes) + len(e.Writes)
 	drop := func(o history.Object) bool {
-		if failed != nil || o.Kind == t.Kind.Kind && o.Namespace == t.Namespace && o.Name == t.Name {
+		if failed != nil || isNamed(o, t.Ref) {
 			return false
 		}
 		var sees bool
@@ -83,4 +84,10 @@ func (s *sight) hideIn(ctx context.Context, t *target, e *history.Entry) (failed
 		e.Error, e.Detail = hidden, ""
 	}
 	return failed
+}
+
+// isNamed reports whether an object has the group, the kind and the name of ref. Its version may be another one.
+func isNamed(o history.Object, ref object.Ref) bool {
+	version, err := schema.ParseGroupVersion(o.APIVersion)
+	return err == nil && version.WithKind(o.Kind).GroupKind() == ref.Kind.GroupKind() && o.Namespace == ref.Namespace && o.Name == ref.Name
 }

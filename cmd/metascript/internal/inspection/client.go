@@ -1,7 +1,8 @@
 // Package inspection asks a server what it knows of an object; see package controller/inspect.
 //
-// [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server, it finds the Pods of servers by their label, and reaches the one that leads by a
-// port-forward of the API server. The requests have the token of the user in the kubeconfig file, or of a ServiceAccount.
+// [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server-address, it finds the Pods of servers by their
+// label, and reaches the one that leads by a port-forward of the API server. The requests have the token of the user in the kubeconfig
+// file, or of a ServiceAccount.
 package inspection
 
 import (
@@ -35,7 +36,7 @@ type Flags struct {
 	Cluster         kubeconfig.Flags
 	Namespace       string // of the object; "" is that of the context
 	Server          string // "" finds it
-	ServerNamespace string // "" is all
+	ServerNamespace string // of the Pods of the server
 	Account         string // NAMESPACE/NAME of a ServiceAccount; "" is the user
 }
 
@@ -44,7 +45,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Cluster.Register(flags)
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the object; defaults to that of the context")
 	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as http://127.0.0.1:9998; by default a port-forward to the Pod of the server is used")
-	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server; defaults to all")
+	flags.StringVar(&f.ServerNamespace, "server-namespace", "metacontroller", "namespace of the Pods of the server, which get your token")
 	flags.StringVar(&f.Account, "service-account", "", "ask as this ServiceAccount, NAMESPACE/NAME, with a token that is requested for ten minutes")
 }
 

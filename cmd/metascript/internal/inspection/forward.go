@@ -45,27 +45,46 @@ func (c *Client) connect(ctx context.Context, identity string) error {
 	return nil
 }
 
-// find returns the Pod of a server. The identity of a server begins with the name of its Pod.
+// find returns the Pod of a server. The identity of a server begins with the name of its Pod. Only one namespace is searched, since the Pod
+// gets the token of the user: whoever may create Pods with that label somewhere else must not get it.
 func (c *Client) find(ctx context.Context, identity string) (*corev1.Pod, error) {
-	list, err := c.kube.CoreV1().Pods(c.flags.ServerNamespace).List(ctx, metav1.ListOptions{LabelSelector: servers})
+	namespace := c.flags.ServerNamespace
+	pods, err := c.pods(ctx, namespace)
 	if err != nil {
-		return nil, c.cluster.Explain(fmt.Errorf("find the Pods of the server; name their namespace with --server-namespace, or a server with --server-address: %w", err))
+		return nil, c.cluster.Explain(fmt.Errorf("find the Pods of the server in the namespace %s; name another one with --server-namespace, or a server with --server-address: %w", namespace, err))
 	}
-	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
 	host, _, _ := strings.Cut(identity, "_")
-	for _, pod := range list.Items {
-		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && (identity == "" || pod.Name == host) {
+	for _, pod := range pods {
+		if identity == "" || pod.Name == host {
 			return &pod, nil
 		}
 	}
 	if identity != "" {
-		return nil, fmt.Errorf("the server that leads is %s, and there is no Pod %s with the label %s", identity, host, servers)
+		return nil, fmt.Errorf("the server that leads is %s, and there is no running Pod %s in the namespace %s with the label %s", identity, host, namespace, servers)
 	}
-	where := "in any namespace"
-	if c.flags.ServerNamespace != "" {
-		where = "in the namespace " + c.flags.ServerNamespace
+	return nil, fmt.Errorf("there is no running Pod of a server in the namespace %s, with the label %s: %s", namespace, servers, c.elsewhere(ctx))
+}
+
+// pods returns the Pods of servers in a namespace that run, sorted by their names; "" is all namespaces.
+func (c *Client) pods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	list, err := c.kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: servers})
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("there is no running Pod of a server %s, with the label %s: name another namespace with --server-namespace, or a server with --server-address", where, servers)
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
+		return pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil
+	}), nil
+}
+
+// elsewhere says where the server may be, for the error that it was not found.
+func (c *Client) elsewhere(ctx context.Context) string {
+	const advice = "name its namespace with --server-namespace, or a server with --server-address"
+	pods, err := c.pods(ctx, metav1.NamespaceAll)
+	if err != nil || len(pods) == 0 {
+		return advice // the user may be permitted to read one namespace only
+	}
+	return fmt.Sprintf("if you trust the Pod %s/%s, which would get your token, use --server-namespace %s", pods[0].Namespace, pods[0].Name, pods[0].Namespace)
 }
 
 // portOf returns the port that the server in a Pod serves, according to its arguments; "" if it is turned off.

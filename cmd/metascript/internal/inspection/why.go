@@ -37,9 +37,9 @@ hooks that were called, and what they answered in short; each write with the fie
 place in the script; and what the parent waits for.
 
 The server keeps the last 50 reconciles of each parent in memory (see its flag --history-memory). The command finds the Pod
-of the server by its label, and forwards a port to it, for which you need the permissions to list pods and to create
-pods/portforward. The server shows what the owner of your token may read. If your kubeconfig file has a client certificate
-and no token, use --service-account.
+of the server by its label in --server-namespace, and forwards a port to it, for which you need the permissions to list pods
+and to create pods/portforward there. The server shows what the owner of your token may read. If your kubeconfig file has a
+client certificate and no token, use --service-account.
 
 KIND is a kind, a resource or a short name, with or without its group.
 
