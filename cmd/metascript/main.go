@@ -71,6 +71,7 @@ func (m Main) Run(ctx context.Context) int {
 	if isWorker(m.Args) {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
 	}
+	m.Stdout, m.Stderr = style.Out(m.Stdout), style.Out(m.Stderr)
 	root := rootCommand(m.Name == dropIn, m.Name == dropIn || len(m.Args) > 0)
 	root.SetArgs(arguments.TwoDashes(m.Args))
 	root.SetIn(m.Stdin)

@@ -74,11 +74,11 @@ func (t Timeline) Controller(c inspect.Controller, off bool) {
 
 // Entry prints one reconcile, or several that need not be done.
 func (t Timeline) Entry(e history.Entry, script string) {
-	at := e.Time.Local().Format(time.DateTime)
+	at := e.Time.Local().Format(time.RFC3339)
 	if e.Count > 0 {
 		text := "nothing to do: " + strings.ReplaceAll(e.Source, "_", " ") + " (" + strings.Join(e.Reasons, ", ") + ")"
 		if e.Last != nil {
-			text += fmt.Sprintf(", %d times until %s", e.Count, e.Last.Local().Format(time.DateTime))
+			text += fmt.Sprintf(", %d times until %s", e.Count, e.Last.Local().Format(time.RFC3339))
 		}
 		t.Print(t.Style.Dim(at + "  " + text))
 		return
@@ -151,7 +151,7 @@ func (t Timeline) next(line func(string, ...any), n *history.Next) {
 	if n == nil {
 		return
 	}
-	clock := func(at *time.Time) string { return at.Local().Format(time.TimeOnly) }
+	clock := func(at *time.Time) string { return at.Local().Format("15:04:05Z07:00") }
 	if n.RetryAt != nil {
 		line("is tried again at %s", clock(n.RetryAt))
 	}

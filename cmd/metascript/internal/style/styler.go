@@ -19,6 +19,9 @@ type Styler struct{ colors bool }
 
 // For returns the Styler for a writer. It uses colors on a terminal, unless the variable NO_COLOR is set.
 func For(out io.Writer) Styler {
+	if t, is := out.(terminal); is {
+		out = t.File
+	}
 	file, ok := out.(*os.File)
 	return Styler{ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
 }
