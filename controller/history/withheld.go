@@ -102,12 +102,15 @@ func textOf(v any) string {
 
 // redact replaces the values of Secrets in e, and cuts off long texts.
 func (w *withheld) redact(e *Entry) {
-	var texts []*string
-	var most []int
-	note := func(limit int, all ...*string) {
+	type limited struct {
+		text *string
+		most int
+	}
+	texts := make([]limited, 0, 32)
+	note := func(most int, all ...*string) {
 		for _, text := range all {
 			if *text != "" {
-				texts, most = append(texts, text), append(most, limit)
+				texts = append(texts, limited{text, most})
 			}
 		}
 	}
@@ -132,12 +135,17 @@ func (w *withheld) redact(e *Entry) {
 			note(maxText, &write.Fields[j].Before, &write.Fields[j].After)
 		}
 	}
-	plain := make([]string, len(texts))
-	for i, text := range texts {
-		plain[i] = *text
+	if !w.redactor.Empty() {
+		plain := make([]string, len(texts))
+		for i, l := range texts {
+			plain[i] = *l.text
+		}
+		for i, text := range w.redactor.Texts(plain) {
+			*texts[i].text = text
+		}
 	}
-	for i, text := range w.redactor.Texts(plain) {
-		*texts[i] = cut(text, most[i])
+	for _, l := range texts {
+		*l.text = cut(*l.text, l.most)
 	}
 }
 

@@ -44,20 +44,16 @@ func Changes(before, after *object.Object) iter.Seq[Change] {
 
 // eachChange calls yield for each field in which two maps differ, until it returns false. It reports whether it did not.
 func eachChange(path Path, a, b tree.Map, yield func(Change) bool) bool {
-	if left, right, packed := bothPacked(a, b); packed && left.Equal(right) {
-		return true
-	}
-	for _, key := range keysOf(a, b) {
+	for key, values := range unequal(a, b) {
 		if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
 			continue
 		}
-		left, inA := a.Get(key)
-		right, inB := b.Get(key)
-		at := path.to(key)
-		if at.is("metadata", "annotations") && inA != inB {
-			left, right = readMap(left), readMap(right)
-		} else if inA != inB {
-			if !yield(Change{at.String(), left, right}) {
+		left, right := values[0], values[1]
+		at, one := path.to(key), left == packed.None || right == packed.None
+		if one && at.is("metadata", "annotations") {
+			left, right = mapIn(left), mapIn(right)
+		} else if one {
+			if !yield(Change{at.String(), valueIn(left), valueIn(right)}) {
 				return false
 			}
 			continue
@@ -90,11 +86,39 @@ func eachIn(path Path, a, b any, yield func(Change) bool) bool {
 	return yield(Change{path.String(), a, b})
 }
 
-func bothPacked(a, b tree.Map) (left, right packed.Map, both bool) {
+// unequal returns the keys in a and in b, sorted, without those whose values have equal bytes, and both values. A value that does not exist
+// is packed.None.
+func unequal(a, b tree.Map) iter.Seq2[string, [2]any] {
 	left, one := a.(packed.Map)
 	right, other := b.(packed.Map)
-	return left, right, one && other
+	if one && other {
+		return left.Unequal(right)
+	}
+	return func(yield func(string, [2]any) bool) {
+		for _, key := range keysOf(a, b) {
+			values := [2]any{packed.None, packed.None}
+			for i, m := range []tree.Map{a, b} {
+				if v, found := m.Get(key); found {
+					values[i] = v
+				}
+			}
+			if !yield(key, values) {
+				return
+			}
+		}
+	}
 }
+
+// valueIn returns a value, or nil for packed.None.
+func valueIn(v any) any {
+	if v == packed.None {
+		return nil
+	}
+	return v
+}
+
+// mapIn returns an object as it can be read, or one without keys if v is none.
+func mapIn(v any) tree.Map { return readMap(valueIn(v)) }
 
 // keysOf returns the keys that are in a or in b, sorted.
 func keysOf(a, b tree.Map) []string {
