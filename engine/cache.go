@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -65,7 +64,7 @@ func (c *cache) get(ctx context.Context, key compilation, compile func() (Progra
 		}
 		select {
 		case <-f.done:
-			if !isKind(f.err, KindCanceled) {
+			if !IsKind(f.err, KindCanceled) {
 				return f.program, f.err
 			}
 		case <-ctx.Done():
@@ -99,10 +98,4 @@ func (c *cache) finish(key compilation, f *inProgress) {
 	}
 	delete(c.running, key)
 	close(f.done)
-}
-
-// isKind reports whether err is an [*Error] of kind k.
-func isKind(err error, k Kind) bool {
-	var e *Error
-	return errors.As(err, &e) && e != nil && e.Kind == k
 }

@@ -41,6 +41,18 @@ func (k Kind) Limit() bool {
 	return false
 }
 
+// IsKind reports whether err is an [*Error] of kind k.
+func IsKind(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e != nil && e.Kind == k
+}
+
+// IsLimit reports whether err is an [*Error] that says that a limit was exceeded.
+func IsLimit(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e != nil && e.Kind.Limit()
+}
+
 // A Pos is a place in a script. Line and Col count from 1, Col in characters; zero means unknown.
 type Pos struct {
 	File      string // a path in Script.Files

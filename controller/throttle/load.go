@@ -26,9 +26,8 @@ var loadBackoff = backoff{5 * time.Second, 5 * time.Minute}
 // Transient reports whether err may be gone when the same is tried again: a script ran out of time, or files changed while
 // they were read.
 func Transient(err error) bool {
-	var e *engine.Error
 	var source *scripts.Error
-	return errors.As(err, &e) && (e.Kind == engine.KindTimeout || e.Kind == engine.KindCanceled) ||
+	return engine.IsKind(err, engine.KindTimeout) || engine.IsKind(err, engine.KindCanceled) ||
 		errors.As(err, &source) && source.Reason == scripts.Unsettled
 }
 

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -135,8 +134,7 @@ func (r *run) ask(ctx context.Context, c *loaded, script *hook.Script, j *job, p
 
 // canceled returns the error of ctx if a call failed because it is done.
 func canceled(ctx context.Context, failed error) error {
-	var e *engine.Error
-	if errors.As(failed, &e) && e.Kind == engine.KindCanceled {
+	if engine.IsKind(failed, engine.KindCanceled) {
 		return ctx.Err()
 	}
 	return nil
