@@ -285,7 +285,7 @@ func (l *loading) startPartial(ctx context.Context) {
 
 // shadow updates the candidate for the script of the object, and returns what came of comparing it.
 func (l *loading) shadow(ctx context.Context) *shadow.Report {
-	in := shadow.Input{Declaration: l.candidate.Declaration, Object: l.candidate.Object, Builder: l.builder}
+	in := shadow.Input{Declaration: l.candidate.Declaration, Object: l.candidate.Object, Builder: l.builder, Leads: l.leads()}
 	if l.builder != nil { // the spec was loaded
 		if r := l.record.runningAs(l.candidate); r != nil {
 			in.Live, in.Binding = r.Current(), r.Binding()

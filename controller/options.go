@@ -156,7 +156,7 @@ func newEnvironment(o Options) (*environment, error) {
 	e.shareAmongReconcilers()
 	e.queue, e.order = newQueue(counts, o.DiscoveryInterval)
 	e.shadows = shadow.New(shadow.Options{
-		References: e.references, MayLoad: e.accounts.MayLoad, Events: e.events, Counts: counts, Sinks: o.Sinks, Changed: e.queue.Add, Log: e.Log,
+		References: e.references, Related: &e.shared.Related, MayLoad: e.accounts.MayLoad, Events: e.events, Counts: counts, Sinks: o.Sinks, Changed: e.queue.Add, Log: e.Log,
 	})
 	e.Sinks = append(slices.Clone(o.Sinks), e.shadows)
 	return e, nil

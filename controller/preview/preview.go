@@ -2,6 +2,7 @@
 //
 //   - A [Previewer] has one version of the hooks, the candidate, and the Binding of the controller whose caches it reads.
 //     [Previewer.Parent] computes the [Result] for one parent, and [Previewer.All] for all of them, several at the same time.
+//     [Previewer.Ask] only calls the hooks for a parent.
 //   - A [Result] has the writes that the reconciles of the parent would do, the differences that its update methods do not permit to
 //     fix, or the error of the hooks.
 //   - [Result.Without] leaves out the writes that another version would do too, so that the rest is what the candidate changes.
@@ -54,6 +55,7 @@ import (
 	"metascript/controller/claim"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/parents"
 	"metascript/controller/redact"
 	"metascript/controller/references"
@@ -98,24 +100,49 @@ type State struct {
 
 // Parent returns what the hooks would do for a parent from the cache.
 func (p *Previewer) Parent(ctx context.Context, parent *object.Object, state State) *Result {
+	return p.preview(ctx, &previewing{Previewer: p, state: state}, parent)
+}
+
+// Ask calls the hooks for a parent from the cache, and plans nothing. It calls asked after each call of a hook, with the request, and
+// one at a time. Until Forget is called, the caches of related objects that the parent needs stay open. If they are not filled within
+// patience, Result.Err is a kube.ErrRequeue.
+func (p *Previewer) Ask(ctx context.Context, parent *object.Object, patience time.Duration, asked func(observe.Call)) *Result {
+	return p.preview(ctx, &previewing{Previewer: p, asked: asked, patience: patience}, parent)
+}
+
+// Forget closes the caches of related objects that only this parent needs.
+func (p *Previewer) Forget(parent object.Ref) {
+	p.caches.Forget(related.Parent{Controller: &p.parents, Ref: parent})
+}
+
+// preview computes the Result for a parent, as soon as the caches of related objects are filled.
+func (p *Previewer) preview(ctx context.Context, one *previewing, parent *object.Object) *Result {
 	blank := Result{Parent: object.RefOf(parent).Clone(), Redactor: p.redactor(parent)}
 	ctx, release := bodies.WithLease(redact.NewContext(ctx, blank.Redactor))
 	defer release()
-	if state.Children == nil {
-		state.Children = children.NewMemory()
+	if one.state.Children == nil {
+		one.state.Children = children.NewMemory()
 	}
-	if state.Customized == nil {
-		state.Customized = call.NewCustomizeCache()
+	if one.state.Customized == nil {
+		one.state.Customized = call.NewCustomizeCache()
+	}
+	var late <-chan time.Time
+	if one.patience > 0 {
+		timer := time.NewTimer(one.patience)
+		defer timer.Stop()
+		late = timer.C
 	}
 	for {
 		woken, r := p.parents.next(), blank
-		one := &previewing{Previewer: p, result: &r, state: state}
+		one.result = &r
 		if r.Err = r.Redactor.Error(one.run(ctx, parent)); !errors.Is(r.Err, kube.ErrRequeue) {
 			return &r
 		}
 		select { // a cache of related objects is being filled
 		case <-woken:
 		case <-time.After(recheck): // it may turn out that it cannot be filled
+		case <-late:
+			return &r
 		case <-ctx.Done():
 			r.Err = ctx.Err()
 			return &r
@@ -212,10 +239,10 @@ func (w *waiting) EnqueueParent(object.Ref, *object.Object, *object.Object) {
 }
 
 // caller returns what calls the hooks for one parent. Its breakers are new, so that they admit each call.
-func (p *Previewer) caller(state State) *call.Caller {
+func (p *previewing) caller() *call.Caller {
 	return &call.Caller{
 		Binding: p.binding, Version: call.NewVersion(p.hooks, nil, func() {}), Events: silent{}, Log: slog.New(slog.DiscardHandler),
-		Customized: state.Customized, Caches: p.caches, Controller: &p.parents,
+		Customized: p.state.Customized, Caches: p.caches, Controller: &p.parents, Observe: p.asked,
 	}
 }
 

@@ -3,12 +3,14 @@ package preview
 import (
 	"context"
 	"slices"
+	"time"
 
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/children"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/parents"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
@@ -19,6 +21,9 @@ type previewing struct {
 	*Previewer
 	result *Result
 	state  State
+
+	asked    func(observe.Call) // is called after each call of a hook, and nothing is planned; nil: the writes are planned
+	patience time.Duration      // how long caches of related objects are waited for; zero: until they are filled
 }
 
 // reconcile does the steps before the hooks are called, and calls plan.
@@ -49,11 +54,14 @@ func (p *previewing) reconcile(ctx context.Context, parent *object.Object) error
 		return err
 	}
 	p.result.Observed = observed
-	response, err := p.caller(p.state).CallHook(ctx, parent, observed)
+	response, err := p.caller().CallHook(ctx, parent, observed)
 	if err != nil {
 		return err
 	}
 	p.result.Response = response
+	if p.asked != nil {
+		return nil
+	}
 	return p.plan(ctx, parent, observed, response)
 }
 
@@ -127,6 +135,22 @@ func (p *previewing) plan(ctx context.Context, parent *object.Object, observed *
 		p.setFinalizers(decorated, p.binding.OtherFinalizers(decorated))
 	}
 	return planErr
+}
+
+// Children returns what a response to a request would write to the children in it, without adoptions and releases. An error of planning
+// is in the Result.
+func Children(b *binding.Binding, req *hook.Request, response *hook.Response) *Result {
+	r := &Result{Parent: object.RefOf(req.Parent), Observed: req.Children, Response: response}
+	if r.Observed == nil {
+		return r
+	}
+	if response.Children == nil {
+		copied := *response
+		copied.Children, response = &object.Set{}, &copied
+	}
+	one := &previewing{Previewer: &Previewer{binding: b}, result: r, state: State{Children: children.NewMemory()}}
+	r.Err = one.planChildren(req.Parent, req.Children, response)
+	return r
 }
 
 // planChildren adds the writes to children.

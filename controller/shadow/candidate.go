@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +146,7 @@ func (c *candidate) served(sync, finalize, customize hook.Hook) map[string]hook.
 // compares reports whether a call of the version that runs can be compared.
 func (c *candidate) compares(one observe.Call) bool {
 	switch {
-	case one.Request == nil || c.rolls && one.Revision != "", errors.Is(one.Err, context.Canceled), isCanceled(one.Err):
+	case one.Request == nil || c.rolls && one.Revision != "", errors.Is(one.Err, context.Canceled), engine.IsKind(one.Err, engine.KindCanceled):
 		return false
 	case one.Err == nil && (one.Response == nil || one.Response.Settled):
 		return false
@@ -155,35 +154,39 @@ func (c *candidate) compares(one observe.Call) bool {
 	return c.hooks[one.Name] != nil || c.hooks[hook.Customize] != nil
 }
 
-func isCanceled(err error) bool {
-	var fault *engine.Error
-	return errors.As(err, &fault) && fault.Kind == engine.KindCanceled
-}
-
-// isLimit reports whether err says that a limit was exceeded. A candidate that does is never good, whatever the script that runs does.
-func isLimit(err error) bool {
-	var fault *engine.Error
-	return errors.As(err, &fault) && fault.Kind.Limit()
+// isFault reports whether the candidate fails although the script that runs does not, with liveErr. To exceed a limit is a fault whatever
+// the script that runs does.
+func isFault(err, liveErr error) bool {
+	return err != nil && (liveErr == nil || errors.Is(err, errDropped) || engine.IsLimit(err))
 }
 
 // errDropped says that the candidate was not called.
 var errDropped = errors.New("the candidate was not called")
 
-// compare calls the candidate for a reconcile. It returns nil if ctx is done.
+// compare calls the candidate for a reconcile.
 func (c *candidate) compare(ctx context.Context, j *job) *observe.Comparison {
 	ctx = redact.NewContext(ctx, j.redactor)
-	found := &observe.Comparison{About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, Script: c.digest, Result: observe.Agrees}
+	found := &observe.Comparison{About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, Script: c.digest, Live: c.live, Result: observe.Agrees}
 	for _, one := range j.calls {
 		if one.Name != hook.Customize && c.compares(one) && found.Result == observe.Agrees {
 			c.compareCall(ctx, one, j.redactor, found)
 		}
 	}
 	found.At = time.Now()
-	if errors.Is(found.Err, errDropped) || isCanceled(found.Err) {
-		return &observe.Comparison{About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, At: found.At, Script: c.digest, Result: observe.Dropped}
+	if errors.Is(found.Err, errDropped) || engine.IsKind(found.Err, engine.KindCanceled) {
+		return &observe.Comparison{
+			About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, At: found.At, Script: c.digest, Live: c.live, Result: observe.Dropped,
+		}
 	}
-	texts := j.redactor.Texts(append([]string{found.Difference}, found.Writes...))
-	found.Difference, found.Writes, found.Err = texts[0], texts[1:], j.redactor.Error(found.Err)
+	texts := []string{found.Difference}
+	for _, w := range found.Writes {
+		texts = append(texts, w.Text)
+	}
+	texts = j.redactor.Texts(texts)
+	found.Difference, found.Err = texts[0], j.redactor.Error(found.Err)
+	for i, text := range texts[1:] {
+		found.Writes[i].Text = text
+	}
 	return found
 }
 
@@ -210,15 +213,16 @@ func (c *candidate) compareCall(ctx context.Context, live observe.Call, redactor
 	req.Recorder, req.Settled = nil, nil
 	answer, err := c.call(ctx, live.Name, &req, found)
 	switch {
-	case err != nil && (live.Err == nil || errors.Is(err, errDropped) || isLimit(err)):
+	case isFault(err, live.Err):
 		found.Result, found.Err = observe.Failed, err
 	case err == nil && live.Err != nil:
 		differ("the candidate answers, and the script that runs fails: " + engine.DetailOf(live.Err))
 	case err == nil:
 		redactor.AddSets(answer.Children)
-		if what := difference(live.Response, answer); what != "" {
+		if what, child := difference(live.Response, answer); what != "" {
 			differ(what)
-			found.Writes = writes(c.binding, &req, live.Response, answer)
+			found.Child = child
+			found.Writes, found.More = writes(c.binding, &req, live.Response, answer)
 		}
 	}
 }
@@ -245,7 +249,7 @@ func (c *candidate) compareCustomize(ctx context.Context, live observe.Call, fou
 	now, liveErr := c.beside[hook.Customize].Call(ctx, &req)
 	then, err := c.call(ctx, hook.Customize, &req, found)
 	switch {
-	case err != nil && (liveErr == nil || errors.Is(err, errDropped) || isLimit(err)):
+	case isFault(err, liveErr):
 		return "", err
 	case err == nil && liveErr != nil:
 		return "the candidate answers, and the script that runs fails: " + engine.DetailOf(liveErr), nil
@@ -264,7 +268,7 @@ func (c *candidate) call(ctx context.Context, name string, req *hook.Request, fo
 	began := time.Now()
 	answer, err := c.hooks[name].Call(ctx, req)
 	found.Took += time.Since(began)
-	if isLimit(err) {
+	if engine.IsLimit(err) {
 		c.exceeded++
 	}
 	_ = breaker.Note(parent, input, err, time.Now()) // it returns err with what a reconcile would do
@@ -280,9 +284,12 @@ func text(c *observe.Comparison) string {
 		return c.Difference
 	}
 	const shown = 3
-	all := slices.Clone(c.Writes[:min(len(c.Writes), shown)])
+	var all []string
+	for _, w := range c.Writes[:min(len(c.Writes), shown)] {
+		all = append(all, w.Text)
+	}
 	more := ""
-	if n := len(c.Writes) - len(all); n > 0 {
+	if n := len(c.Writes) - len(all) + c.More; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return c.Difference + "; the candidate would " + strings.Join(all, ", ") + more

@@ -6,34 +6,37 @@ import (
 	"slices"
 
 	"metascript/controller/binding"
-	"metascript/controller/children"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
+	"metascript/controller/preview"
 )
 
 // difference returns the first difference between two answers to the same request; "" if they are equal. The order of children does
-// not count.
-func difference(live, candidate *hook.Response) string {
+// not count. If the difference is about a child, it returns that too.
+func difference(live, candidate *hook.Response) (what string, child object.Ref) {
+	if what, child = childDifference(live.Children, candidate.Children); what != "" {
+		return what, child.Clone()
+	}
 	for _, found := range []string{
-		childDifference(live.Children, candidate.Children),
 		changesDifference("labels", live.Labels, candidate.Labels),
 		changesDifference("annotations", live.Annotations, candidate.Annotations),
 		statusDifference(live.Status, candidate.Status),
 	} {
 		if found != "" {
-			return found
+			return found, child
 		}
 	}
 	switch {
 	case live.Finalized != candidate.Finalized:
-		return "finalized"
+		what = "finalized"
 	case live.ResyncAfter != candidate.ResyncAfter:
-		return "resyncAfterSeconds"
+		what = "resyncAfterSeconds"
 	case !slices.Equal(live.Events, candidate.Events):
-		return "events"
+		what = "events"
 	}
-	return ""
+	return what, child
 }
 
 const (
@@ -41,22 +44,22 @@ const (
 	onlyCandidate = " is only in the answer of the candidate"
 )
 
-func childDifference(live, candidate *object.Set) string {
+func childDifference(live, candidate *object.Set) (string, object.Ref) {
 	for o := range added(live) {
 		other := get(candidate, o)
 		if other == nil {
-			return object.Describe(o) + onlyLive
+			return object.Describe(o) + onlyLive, object.RefOf(o)
 		}
 		if field := plan.ObjectDifference(o, other); field != "" {
-			return object.Describe(o) + ": " + field
+			return object.Describe(o) + ": " + field, object.RefOf(o)
 		}
 	}
 	for o := range added(candidate) {
 		if get(live, o) == nil {
-			return object.Describe(o) + onlyCandidate
+			return object.Describe(o) + onlyCandidate, object.RefOf(o)
 		}
 	}
-	return ""
+	return "", object.Ref{}
 }
 
 func added(s *object.Set) func(func(*object.Object) bool) {
@@ -128,40 +131,27 @@ func relatedDifference(live, candidate []hook.RelatedRule) string {
 // maxWrites is how many writes of a comparison are kept.
 const maxWrites = 8
 
-// writes returns what only one of two versions would write to the children in a request: the writes of the candidate, and then those
-// of the version that runs, which begin with "not ". An error of planning is reported by the reconcile, or would be if the candidate ran.
-func writes(b *binding.Binding, req *hook.Request, live, candidate *hook.Response) []string {
-	if req.Children == nil || object.Deleting(req.Parent) && !b.FinalizesChildren(req.Parent) {
-		return nil // the garbage collector deletes the children
-	}
-	policy := (&children.Writer{Binding: b, Memory: children.NewMemory()}).Policy(req.Parent)
-	ops := func(r *hook.Response) ([]plan.Op, map[object.Ref]plan.Op) {
-		desired := r.Children
-		if desired == nil {
-			desired = &object.Set{}
+// writes returns at most maxWrites of what only one of two versions would write to the children in a request: first the writes of the
+// candidate; and how many others there are. An error of planning is reported by the reconcile, or would be if the candidate ran.
+func writes(b *binding.Binding, req *hook.Request, live, candidate *hook.Response) (all []observe.ComparedWrite, more int) {
+	now, then := preview.Children(b, req, live), preview.Children(b, req, candidate)
+	for _, w := range then.Without(now).Writes {
+		text := w.String()
+		if slices.ContainsFunc(now.Writes, func(o preview.Write) bool { return isAlike(o, w) }) {
+			text += ", with another content"
 		}
-		planned, _ := plan.Children(req.Children, desired, policy)
-		byRef := map[object.Ref]plan.Op{}
-		for _, op := range planned.Ops {
-			byRef[object.RefOf(op.Object)] = op
-		}
-		return planned.Ops, byRef
+		all = append(all, observe.ComparedWrite{Object: object.RefOf(w.Object).Clone(), Text: text})
 	}
-	now, nowByRef := ops(live)
-	then, thenByRef := ops(candidate)
-	var all []string
-	for _, op := range then {
-		switch other, both := nowByRef[object.RefOf(op.Object)]; {
-		case !both || other.Verb != op.Verb:
-			all = append(all, op.String())
-		case plan.ObjectDifference(op.Object, other.Object) != "":
-			all = append(all, op.String()+", with another content")
+	for _, w := range now.Without(then).Writes {
+		if !slices.ContainsFunc(then.Writes, func(o preview.Write) bool { return isAlike(o, w) }) {
+			all = append(all, observe.ComparedWrite{Live: true, Object: object.RefOf(w.Object).Clone(), Text: "not " + w.String()})
 		}
 	}
-	for _, op := range now {
-		if other, both := thenByRef[object.RefOf(op.Object)]; !both || other.Verb != op.Verb {
-			all = append(all, "not "+op.String())
-		}
-	}
-	return all[:min(len(all), maxWrites)]
+	shown := min(len(all), maxWrites)
+	return all[:shown], len(all) - shown
+}
+
+// isAlike reports whether two writes do the same to the same child, perhaps with another content.
+func isAlike(a, b preview.Write) bool {
+	return a.Verb == b.Verb && object.RefOf(a.Object) == object.RefOf(b.Object)
 }

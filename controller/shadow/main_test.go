@@ -9,18 +9,26 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
 
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/claim"
 	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/observe"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/related"
 	"metascript/controller/spec"
 	"metascript/controller/spec/spectest"
 	"metascript/engine"
@@ -55,17 +63,52 @@ type world struct {
 	in      Input
 	stop    context.CancelFunc
 	ctx     context.Context
+	parents []*binding.ParentResource
+	client  dynamic.Interface
 }
 
-// newWorld loads a CompositeController whose spec has these fields.
+// newWorld loads a CompositeController whose spec has these fields. The server does not lead, and its caches have no parents.
 func newWorld(t *testing.T, fields string) *world {
+	t.Helper()
+	w := newEmptyWorld(t)
+	w.load(fields)
+	return w
+}
+
+// newWorldOf loads a CompositeController on a server that leads, whose caches have these parents.
+func newWorldOf(t *testing.T, fields string, objects ...*object.Object) *world {
+	t.Helper()
+	w, all := newEmptyWorld(t), []runtime.Object(nil)
+	for _, o := range objects {
+		all = append(all, o)
+	}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList"}, objecttest.ForClient(all...)...)
+	w.client = client
+	cache := informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.Widgets, Namespaced: true})
+	t.Cleanup(cache.Close)
+	if !cache.WaitForSync(t.Context()) {
+		t.Fatal("the cache was not filled")
+	}
+	w.parents = []*binding.ParentResource{{
+		ParentRule: &spec.ParentRule{
+			Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+			Selectors: []spec.Selector{{Labels: labels.Everything()}},
+		},
+		Cache: cache,
+	}}
+	w.in.Leads = true
+	w.load(fields)
+	return w
+}
+
+func newEmptyWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, sink: &sink{compared: make(chan *observe.Comparison, 2*maxWaiting)}, events: make(chan string, 100), changed: make(chan struct{}, 1),
 		builder: &build.Builder{Sandbox: build.Sandbox{InProcess: engine.New(engine.Options{Runtimes: runtimes.All()})}.WithDefaults()},
 	}
 	w.Shadows = New(Options{
-		Events: &recorder{w.events}, Sinks: []observe.Sink{w.sink}, Log: slog.New(slog.DiscardHandler),
+		Related: &related.Caches{}, Events: &recorder{w.events}, Sinks: []observe.Sink{w.sink}, Log: slog.New(slog.DiscardHandler),
 		Changed: func(spec.ID) {
 			select {
 			case w.changed <- struct{}{}:
@@ -78,14 +121,16 @@ func newWorld(t *testing.T, fields string) *world {
 		w.stop()
 		w.Wait()
 	})
-	w.load(fields)
 	return w
 }
+
+// parents is the field of a spec that names the parents.
+const parents = "parentResource: {apiVersion: example.com/v1, resource: widgets}\n"
 
 // load makes the controller run as its spec is now.
 func (w *world) load(fields string) {
 	w.t.Helper()
-	d := spectest.Composite(w.t, "parentResource: {apiVersion: example.com/v1, resource: widgets}\n"+fields)
+	d := spectest.Composite(w.t, parents+fields)
 	built, err := w.builder.ReadAndBuild(w.t.Context(), d)
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,12 +138,14 @@ func (w *world) load(fields string) {
 	kind := object.Kind{Version: "v1", Kind: "ConfigMap"}
 	b := &binding.Binding{
 		ID: d.ID(), Controller: object.New(map[string]any{}), Hooks: built.Hooks(), Finalizer: "f",
-		Kinds: map[object.Kind]bool{kind: true, {Version: "v1", Kind: "Secret"}: true}, Rules: plan.Rules{kind: plan.InPlace}, Claimer: &claim.BySelector{},
+		Kinds: map[object.Kind]bool{kind: true, {Version: "v1", Kind: "Secret"}: true}, Rules: plan.Rules{kind: plan.InPlace}, Parents: w.parents,
+		Match: claim.GeneratedSelector, Labels: claim.GeneratedLabels,
 	}
+	b.Claimer = &claim.BySelector{Selector: b.Match}
 	o := object.New(map[string]any{"kind": "CompositeController", "metadata": map[string]any{"name": "c", "uid": "controller-uid"}})
 	live := call.NewVersion(built.Hooks(), nil, func() {})
 	live.Loaded = &build.Loaded{Built: built, Candidate: &build.Candidate{Declaration: d, Object: o}}
-	w.in = Input{Declaration: d, Object: o, Builder: w.builder, Live: live, Binding: b}
+	w.in = Input{Declaration: d, Object: o, Builder: w.builder, Live: live, Binding: b, Leads: w.in.Leads}
 	w.Update(w.ctx, w.in)
 }
 
@@ -175,7 +222,11 @@ func (w *world) next() string {
 			text += " " + c.Difference
 		}
 		if len(c.Writes) > 0 {
-			text += " (" + strings.Join(c.Writes, ", ") + ")"
+			var all []string
+			for _, write := range c.Writes {
+				all = append(all, write.Text)
+			}
+			text += " (" + strings.Join(all, ", ") + ")"
 		}
 		if c.Err != nil {
 			text += " " + c.Err.Error()

@@ -20,11 +20,14 @@ type Report struct {
 	key     string // of the candidate; see candidate.key
 	Counts
 	First *Difference // the first one, or nil
+	Left  *Left       // why parents are not compared; nil: none is known
 }
 
 // Counts are numbers of comparisons.
 type Counts struct {
-	Parents                        int64 // for which there was a comparison
+	Parents                        int64 // that exist and were compared
+	Total                          int64 // the parents of the share
+	Done                           bool  // each of them was compared, or cannot be
 	Agree, Differ, Errors, Dropped int64
 }
 
@@ -38,7 +41,7 @@ type Difference struct {
 	Text   string                   // what differs, and what would be written; or the error of the candidate
 }
 
-// maxParents is how many parents are known by their UIDs. Others are not counted.
+// maxParents is how many parents are known by their UIDs. Others are neither counted, nor compared unless they are reconciled.
 const maxParents = 100_000
 
 // A tally counts the comparisons of one candidate.
@@ -84,7 +87,7 @@ func isDue(before, now Counts, since time.Duration) bool {
 	switch {
 	case before == now:
 		return false
-	case begins(before.Agree, now.Agree), begins(before.Differ, now.Differ), begins(before.Errors, now.Errors), begins(before.Dropped, now.Dropped):
+	case before.Done != now.Done, begins(before.Agree, now.Agree), begins(before.Differ, now.Differ), begins(before.Errors, now.Errors), begins(before.Dropped, now.Dropped):
 		return true
 	case now.Comparisons() >= 2*before.Comparisons() && now.Comparisons() > before.Comparisons():
 		return since >= publishSoon

@@ -3,6 +3,7 @@
 //   - [Shadows] has the candidates of all controllers of a server. [Shadows.Update] is called each time a controller object is loaded,
 //     and returns the [Report] for its status.
 //   - shadowed.go has the candidate of one controller: it waits for edits and for reconciles to compare
+//   - pass.go compares the parents that are not reconciled
 //   - candidate.go reads and compiles a candidate, and calls it
 //   - difference.go compares two answers, and what they would write
 //   - report.go counts the results
@@ -12,14 +13,18 @@
 // Shadows is an observe.Sink: it is told of each reconcile in which hooks were called, with their requests and answers. The candidate
 // gets the same requests, with the same time, and its answers are compared with the answers of the script that runs. So the candidate
 // needs no objects of its own, and nothing is written, adopted or released for it. Of an answer that differs, the writes to the children
-// are planned for both versions. If the customize hook of the candidate selects other related objects, that is the difference, and its
+// are planned for both versions.
+//
+// When a candidate is loaded, it is also compared for the parents in the caches, without a reconcile; see pass. The script that runs is
+// called for the same request, made quiet. If the customize hook of the candidate selects other related objects, that is the difference, and its
 // sync hook is not called: it would have got other objects.
 //
 // # Why the version that runs is neither delayed nor changed
 //
 //   - A reconcile only adds itself to a queue, which is limited; see [weight]. If there is no room, the comparison is dropped and counted.
-//   - A candidate is read, compiled and called by a goroutine of its own. It is called once at a time, with those of all controllers
-//     [calls] at a time, and rests after each comparison, so that it uses at most one [share] of a CPU.
+//   - A candidate is read, compiled and called by a goroutine of its own, which also calls the script that runs if there is no
+//     reconcile. It makes one call at a time, with those of all controllers [calls] at a time, and rests after each comparison, so that
+//     it uses at most one [share] of a CPU.
 //   - In the engine it is another owner: its calls take turns with those of the version that runs.
 //   - It has breakers of its own. If it exceeds limits [maxExceeded] times, it is stopped until it is edited.
 //   - What it prints, its events and its calls are not in the log, the events and the metrics of the scripts.
@@ -28,10 +33,13 @@ package shadow
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"metascript/controller/account"
 	"metascript/controller/binding"
@@ -42,6 +50,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/references"
+	"metascript/controller/related"
 	"metascript/controller/remember"
 	"metascript/controller/spec"
 	"metascript/scripts"
@@ -59,6 +68,7 @@ const (
 // Options are what Shadows need. MayLoad, Changed, Counts and Events may be nil.
 type Options struct {
 	References *references.Watcher                                             // of the ConfigMaps with candidates
+	Related    *related.Caches                                                 // of all controllers
 	MayLoad    func(who account.Account, configMaps []references.Object) error // whether a controller may load scripts from them
 	Events     interface {
 		Warning(o *object.Object, reason, format string, args ...any)
@@ -100,6 +110,7 @@ type Input struct {
 	Builder     *build.Builder    // of the version that runs; nil: there is none. It is copied
 	Live        *call.Version     // what runs; nil: nothing, or not what is written
 	Binding     *binding.Binding  // of Live
+	Leads       bool              // this server reconciles. Otherwise nothing is compared
 }
 
 // Update takes over a controller object. It returns the report about its candidate; nil if there is none. The candidate is read and
@@ -163,9 +174,32 @@ func (s *Shadows) Reconciled(r *observe.Reconcile) {
 // Remembered implements observe.Sink. Without a call of a hook there is nothing to compare.
 func (s *Shadows) Remembered(observe.About, queue.Reason, remember.Source) {}
 
-// sameInput reports whether two inputs have the same candidate and the same version that runs.
+// inSlot calls f while not more than so many candidates of the server are called. It returns how long f took. If ctx is done, f may
+// not have been called.
+func (s *Shadows) inSlot(ctx context.Context, f func()) time.Duration {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return 0
+	}
+	began := time.Now()
+	f()
+	return time.Since(began)
+}
+
+// warnAbout records an event on the controller object.
+func (s *Shadows) warnAbout(o *object.Object, reason, format string, args ...any) {
+	s.options.Log.Warn("shadow: "+reason, "controller", o.GetName(), "message", fmt.Sprintf(format, args...))
+	if s.options.Events != nil {
+		line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n") // an event has one line
+		s.options.Events.Warning(o, reason, "%s", line)
+	}
+}
+
+// sameInput reports whether two inputs have the same candidate and the same version that runs, on a server that leads in both or none.
 func sameInput(a, b *Input) bool {
-	return a != nil && a.Live == b.Live && a.Object.GetUID() == b.Object.GetUID() && a.Object.GetGeneration() == b.Object.GetGeneration() &&
+	return a != nil && a.Live == b.Live && a.Leads == b.Leads && a.Object.GetUID() == b.Object.GetUID() && a.Object.GetGeneration() == b.Object.GetGeneration() &&
 		reflect.DeepEqual(a.Declaration.Settings.Shadow, b.Declaration.Settings.Shadow)
 }
 

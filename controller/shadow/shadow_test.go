@@ -69,7 +69,7 @@ def sync(parent, children):
 		t.Error(got)
 	}
 	r := w.until(func(r *Report) bool { return r.Differ == 1 })
-	if r.First.Parent.String() != "default/w" || !strings.Contains(r.First.Text, "the candidate would delete ConfigMap default/w") || r.Comparisons() != 1 || r.Parents != 1 {
+	if r.First.Parent.String() != "default/w" || !strings.Contains(r.First.Text, "the candidate would delete ConfigMap default/w") || r.Comparisons() != 1 {
 		t.Errorf("%+v", r)
 	}
 	if event := <-w.events; !strings.HasPrefix(event, "ShadowDiffers for the parent default/w: ConfigMap default/w is only in the answer of the script that runs; the candidate would delete") {
@@ -248,7 +248,6 @@ func TestShareIsTheSameParents(t *testing.T) {
 		for i := range parents {
 			w.reconcile(widget(fmt.Sprint("w", i)))
 		}
-		time.Sleep(0)
 		n := 0
 		for i := range parents {
 			if isShared(widget(fmt.Sprint("w", i)).GetUID(), 10) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/hook"
-	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/redact"
 	"metascript/controller/spec"
@@ -30,12 +28,14 @@ type shadowed struct {
 	jobs chan *job
 
 	current atomic.Pointer[candidate]      // nil: no candidate is loaded, or it was stopped
+	missed  atomic.Bool                    // a reconcile was dropped, so that a parent may not have been compared
+	pass    *pass                          // of current, or of the one before; nil: it has not begun. Only the goroutine uses it
 	reads   atomic.Pointer[scripts.Wanted] // the source that was last read; nil before
 
 	mu        sync.Mutex // guards the fields below
 	input     *Input     // nil before the first update
 	report    Report     // as it was published last, with its Counts and First
-	tally     *tally     // of current, or of the candidate that was stopped
+	tally     *tally     // of current, or of the candidate that was stopped. Only the goroutine changes the pointer and the parents
 	published time.Time
 }
 
@@ -136,35 +136,58 @@ func (s *shadowed) drop(c *candidate) {
 	defer s.mu.Unlock()
 	if s.current.Load() == c {
 		s.tally.Dropped++
+		s.missed.Store(true)
 	}
 }
 
-// run reads the candidate when it may have changed, and compares, until ctx is done.
+// run reads the candidate when it may have changed, and compares, until ctx is done. Reconciles are compared before the parents of
+// the pass.
 func (s *shadowed) run(ctx context.Context) {
 	stack.Grow()
 	defer s.end()
 	tick := time.NewTicker(publishSoon)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
-		case <-ctx.Done():
-			return
 		case <-s.wake:
 			s.guarded(func() { s.load(ctx) })
 		case j := <-s.jobs:
-			s.of.waiting.Add(-j.weight)
-			if j.candidate == s.current.Load() {
-				s.guarded(func() { s.compare(ctx, j) })
+			s.compareNext(ctx, j)
+		default:
+			passed := false
+			s.guarded(func() { passed = s.passOn(ctx) })
+			if !passed {
+				s.wait(ctx, tick.C)
 			}
-		case <-tick.C:
 		}
 		s.publish()
+	}
+}
+
+// wait waits until there is something to do.
+func (s *shadowed) wait(ctx context.Context, tick <-chan time.Time) {
+	select {
+	case <-ctx.Done():
+	case <-s.wake:
+		s.reload()
+	case j := <-s.jobs:
+		s.compareNext(ctx, j)
+	case <-tick:
+	}
+}
+
+// compareNext compares the candidate for a reconcile that was in the queue.
+func (s *shadowed) compareNext(ctx context.Context, j *job) {
+	s.of.waiting.Add(-j.weight)
+	if j.candidate == s.current.Load() {
+		s.guarded(func() { s.compare(ctx, j) })
 	}
 }
 
 // end gives back what the goroutine has taken.
 func (s *shadowed) end() {
 	s.current.Store(nil)
+	s.pass.close()
 	if s.of.options.References != nil {
 		s.of.options.References.Leave(s)
 	}
@@ -224,6 +247,8 @@ func (s *shadowed) isStopped(key string) bool {
 
 // set begins to compare another candidate, or none.
 func (s *shadowed) set(c *candidate, r Report) {
+	s.pass.close()
+	s.pass = nil
 	s.mu.Lock()
 	s.current.Store(c)
 	s.tally = newTally()
@@ -258,18 +283,9 @@ func (s *shadowed) changed() {
 
 // compare calls the candidate for a reconcile, counts the result and rests.
 func (s *shadowed) compare(ctx context.Context, j *job) {
-	select {
-	case s.of.slots <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	began := time.Now()
-	found := func() *observe.Comparison {
-		defer func() { <-s.of.slots }()
-		return j.candidate.compare(ctx, j)
-	}()
-	took := time.Since(began)
-	if ctx.Err() != nil || found == nil {
+	var found *observe.Comparison
+	took := s.of.inSlot(ctx, func() { found = j.candidate.compare(ctx, j) })
+	if ctx.Err() != nil {
 		return
 	}
 	s.note(j.candidate, found)
@@ -294,23 +310,14 @@ func (s *shadowed) note(c *candidate, found *observe.Comparison) {
 	}
 	s.mu.Unlock()
 	if isFirst {
-		s.warnAbout(o, "ShadowDiffers", "for the parent %s: %s", first.Parent, first.Text)
+		s.of.warnAbout(o, "ShadowDiffers", "for the parent %s: %s", first.Parent, first.Text)
 	}
 	if c.exceeded >= maxExceeded {
-		s.warnAbout(o, "ShadowStopped", "the candidate in spec.shadow exceeded its limits %d times and is not called any more: %v", maxExceeded, found.Err)
+		s.of.warnAbout(o, "ShadowStopped", "the candidate in spec.shadow exceeded its limits %d times and is not called any more: %v", maxExceeded, found.Err)
 		s.publishNow()
 		return
 	}
 	s.publish()
-}
-
-// warnAbout records an event on the controller object.
-func (s *shadowed) warnAbout(o *object.Object, reason, format string, args ...any) {
-	s.of.options.Log.Warn("shadow: "+reason, "controller", s.id.Name, "message", fmt.Sprintf(format, args...))
-	if s.of.options.Events != nil {
-		line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n") // an event has one line
-		s.of.options.Events.Warning(o, reason, "%s", line)
-	}
 }
 
 // rest waits, so that the candidate does not use more than its share of a CPU. An edit ends it.
@@ -336,7 +343,11 @@ func (s *shadowed) publish() {
 }
 
 func (s *shadowed) publishNow() {
+	s.survey(0)
 	s.mu.Lock()
+	if s.pass != nil {
+		s.report.Left, s.tally.Done = s.pass.left, s.pass.done
+	}
 	s.report.Counts, s.report.First, s.published = s.tally.Counts, s.tally.first, time.Now()
 	s.mu.Unlock()
 	s.changed()

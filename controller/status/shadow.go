@@ -19,7 +19,7 @@ func shadowStatus(r *Result) *v1alpha1.ShadowStatus {
 		return nil
 	}
 	return &v1alpha1.ShadowStatus{
-		Source: s.Source, Digest: s.Digest, Parents: s.Parents, Comparisons: s.Comparisons(), Agree: s.Agree, Differ: s.Differ, Errors: s.Errors, Dropped: s.Dropped,
+		Source: s.Source, Digest: s.Digest, Parents: s.Parents, Total: s.Total, Comparisons: s.Comparisons(), Agree: s.Agree, Differ: s.Differ, Errors: s.Errors, Dropped: s.Dropped,
 	}
 }
 
@@ -40,9 +40,20 @@ func shadowAgrees(d *spec.Declaration, s *shadow.Report) metav1.Condition {
 	case s.First != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonAnswersDiffer, disagree(s))
 	case s.Comparisons() == 0:
-		return condition(metav1.ConditionUnknown, v1alpha1.ReasonNotCompared, "the candidate is called when the script is called next for a parent"+ofShare(s)+dropped(s))
+		return condition(metav1.ConditionUnknown, v1alpha1.ReasonNotCompared, notCompared(s))
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonSameAnswers, "the answers were the same: "+compared(s))
+}
+
+// notCompared says why there is no comparison yet.
+func notCompared(s *shadow.Report) string {
+	switch {
+	case !s.Done:
+		return "the candidate is about to be compared" + ofShare(s) + dropped(s)
+	case s.Total == 0:
+		return "there is no parent" + ofShare(s) + dropped(s)
+	}
+	return "no parent can be compared" + ofShare(s) + dropped(s) + left(s)
 }
 
 // disagree says how many comparisons do not agree, and which was the first.
@@ -52,14 +63,22 @@ func disagree(s *shadow.Report) string {
 
 // compared says how many comparisons there were, and what came of them.
 func compared(s *shadow.Report) string {
-	text := fmt.Sprintf("comparisons: %d, of parents: %d%s", s.Comparisons(), s.Parents, ofShare(s))
+	text := fmt.Sprintf("comparisons: %d, of parents: %d of %d%s", s.Comparisons(), s.Parents, s.Total, ofShare(s))
 	if s.Differ > 0 {
 		text += fmt.Sprintf("; different answers: %d", s.Differ)
 	}
 	if s.Errors > 0 {
 		text += fmt.Sprintf("; errors of the candidate: %d", s.Errors)
 	}
-	return text + dropped(s)
+	return text + dropped(s) + left(s)
+}
+
+// left says which parents are not compared, once all others are.
+func left(s *shadow.Report) string {
+	if !s.Done || s.Left == nil || s.Total <= s.Parents {
+		return ""
+	}
+	return fmt.Sprintf("; parents that cannot be compared: %d, the first was %s: %s", s.Total-s.Parents, s.Left.Parent, s.Left.Why)
 }
 
 func ofShare(s *shadow.Report) string {

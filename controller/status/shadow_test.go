@@ -19,18 +19,23 @@ import (
 func TestShadowAgrees(t *testing.T) {
 	differs := &shadow.Difference{Parent: objecttest.WidgetRef("default", "w"), Result: observe.Differs, Text: "ConfigMap default/w: data.a"}
 	fails := &shadow.Difference{Parent: objecttest.WidgetRef("default", "w"), Result: observe.Failed, Text: "the candidate fails: x"}
+	left := &shadow.Left{Parent: objecttest.WidgetRef("default", "p"), Why: "it is paused"}
 	for _, c := range []struct {
 		name string
 		r    shadow.Report
 		want string
 	}{
 		{"loading", shadow.Report{Waiting: "the candidate is being loaded"}, "Unknown NotCompared the candidate is being loaded"},
-		{"not called", shadow.Report{Digest: "d", Share: 10}, "Unknown NotCompared the candidate is called when the script is called next for a parent, among 10% of the parents"},
+		{"not called", shadow.Report{Digest: "d", Share: 10}, "Unknown NotCompared the candidate is about to be compared, among 10% of the parents"},
+		{"no parents", shadow.Report{Digest: "d", Share: 10, Counts: shadow.Counts{Done: true}}, "Unknown NotCompared there is no parent, among 10% of the parents"},
+		{"only a paused parent", shadow.Report{Digest: "d", Share: 100, Left: left, Counts: shadow.Counts{Total: 1, Done: true}}, "Unknown NotCompared no parent can be compared; parents that cannot be compared: 1, the first was default/p: it is paused"},
+		{"a paused parent", shadow.Report{Share: 100, Left: left, Counts: shadow.Counts{Parents: 2, Total: 3, Agree: 2, Done: true}}, "True SameAnswers the answers were the same: comparisons: 2, of parents: 2 of 3; parents that cannot be compared: 1, the first was default/p: it is paused"},
+		{"not all yet", shadow.Report{Share: 100, Left: left, Counts: shadow.Counts{Parents: 2, Total: 9, Agree: 2}}, "True SameAnswers the answers were the same: comparisons: 2, of parents: 2 of 9"},
 		{"does not load", shadow.Report{Err: errors.New("x")}, "Unknown CandidateNotLoaded the candidate does not load, and the script that runs is not affected: x"},
-		{"stopped", shadow.Report{Share: 100, Stopped: errors.New("x"), First: fails, Counts: shadow.Counts{Parents: 2, Agree: 1, Errors: 10}}, "Unknown CandidateStopped the candidate exceeded its limits too often and is not called until it is edited; comparisons: 11, of parents: 2; errors of the candidate: 10; the last error: x"},
-		{"agrees", shadow.Report{Share: 100, Counts: shadow.Counts{Parents: 2, Agree: 3, Dropped: 4}}, "True SameAnswers the answers were the same: comparisons: 3, of parents: 2; not compared, because the candidate cannot keep up or exceeds a limit: 4"},
-		{"differs", shadow.Report{Share: 100, First: differs, Counts: shadow.Counts{Parents: 2, Agree: 3, Differ: 1, Errors: 1}}, "False AnswersDiffer comparisons: 5, of parents: 2; different answers: 1; errors of the candidate: 1; the first was the parent default/w: ConfigMap default/w: data.a"},
-		{"fails", shadow.Report{Share: 100, First: fails, Counts: shadow.Counts{Parents: 2, Agree: 3, Errors: 1}}, "False CandidateFails comparisons: 4, of parents: 2; errors of the candidate: 1; the first was the parent default/w: the candidate fails: x"},
+		{"stopped", shadow.Report{Share: 100, Stopped: errors.New("x"), First: fails, Counts: shadow.Counts{Parents: 2, Total: 5, Agree: 1, Errors: 10}}, "Unknown CandidateStopped the candidate exceeded its limits too often and is not called until it is edited; comparisons: 11, of parents: 2 of 5; errors of the candidate: 10; the last error: x"},
+		{"agrees", shadow.Report{Share: 100, Counts: shadow.Counts{Parents: 2, Total: 5, Agree: 3, Dropped: 4}}, "True SameAnswers the answers were the same: comparisons: 3, of parents: 2 of 5; not compared, because the candidate cannot keep up or exceeds a limit: 4"},
+		{"differs", shadow.Report{Share: 100, First: differs, Counts: shadow.Counts{Parents: 2, Total: 5, Agree: 3, Differ: 1, Errors: 1}}, "False AnswersDiffer comparisons: 5, of parents: 2 of 5; different answers: 1; errors of the candidate: 1; the first was the parent default/w: ConfigMap default/w: data.a"},
+		{"fails", shadow.Report{Share: 100, First: fails, Counts: shadow.Counts{Parents: 2, Total: 5, Agree: 3, Errors: 1}}, "False CandidateFails comparisons: 4, of parents: 2 of 5; errors of the candidate: 1; the first was the parent default/w: the candidate fails: x"},
 	} {
 		cc := spectest.Composite(t, soundSpec)
 		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))

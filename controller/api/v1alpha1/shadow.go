@@ -31,6 +31,10 @@ type ShadowStatus struct {
 	// parents is the number of parents for which the candidate was compared.
 	Parents int64 `json:"parents"`
 
+	// total is the number of parents for which the candidate is called: those of
+	// the share.
+	Total int64 `json:"total"`
+
 	// comparisons is the number of comparisons: agree, differ and errors together.
 	Comparisons int64 `json:"comparisons"`
 
