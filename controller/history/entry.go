@@ -158,9 +158,9 @@ func entryOf(r *observe.Reconcile) *Entry {
 // digestLength is how many digits of a digest are shown. Two versions of one controller hardly have the same.
 const digestLength = 12
 
-// Digest returns the beginning of the digest of scripts, which is shown.
+// Digest returns the beginning of the digest of scripts, which is shown. The digest may begin with the name of its hash, as in a status.
 func Digest(script string) string {
-	_, digits, _ := strings.Cut(script, ":")
+	digits := strings.TrimPrefix(script, "sha256:")
 	return digits[:min(len(digits), digestLength)]
 }
 

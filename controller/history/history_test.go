@@ -176,7 +176,7 @@ func deployment(image, version string) *object.Object {
 
 func TestEntry(t *testing.T) {
 	r := reconcile("a", 100)
-	r.Why, r.Script = queue.ParentChanged|queue.ChildChanged, "sha256:0123456789abcdef0123"
+	r.Why, r.Script = queue.ParentChanged|queue.ChildChanged, "0123456789abcdef0123"
 	r.Causes = []observe.Cause{{Reason: queue.ParentChanged, At: time.Unix(99, 0), Object: r.Parent, Change: observe.Changed, Fields: []string{"spec.size"}}}
 	children := &object.Set{}
 	children.Put(deployment("b", ""))

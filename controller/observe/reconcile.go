@@ -51,7 +51,7 @@ type Reconcile struct {
 	Span  trace.Span // of the Tracer; nil if there is none
 
 	Source remember.Source // of the answer
-	Script string          // the digest of the scripts; "" without scripts
+	Script string          // the digest of the scripts, in hexadecimal; "" without scripts
 	Loaded *build.Loaded   // the version of the controller object; nil if it is not known
 	Calls  []Call          // of hooks, in the order in which they ended
 	Writes []Write         // in the order in which they ended; dry runs too

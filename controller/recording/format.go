@@ -52,7 +52,7 @@ type Controller struct {
 	ID       string            `json:"id"`      // reconciles refer to it
 	Object   json.RawMessage   `json:"object"`  // without status and managedFields
 	Scripts  map[string]Script `json:"scripts"` // the key of spec.script is ""; a hook that has its own script has its name as the key
-	Digest   string            `json:"digest"`  // of the scripts, "sha256:..."; "" without scripts
+	Digest   string            `json:"digest"`  // of the scripts, in hexadecimal; "" without scripts
 	Parents  []Resource        `json:"parents"`
 	Children []Resource        `json:"children"`
 	Redacted bool              `json:"redacted,omitempty"` // the object or a script had a value that was replaced
