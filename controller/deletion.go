@@ -65,7 +65,7 @@ func (d *deleter) observeRemoved(id spec.ID, parent *object.Object) {
 	if d.Observer == nil {
 		return
 	}
-	about := observe.About{Controller: id.Name, Parent: object.RefOf(parent)}
+	about := observe.About{Kind: id.Kind, Controller: id.Name, Parent: object.RefOf(parent)}
 	d.Observer.Wrote(about, observe.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
 	d.Observer.Reconciled(about, nil)
 	d.Observer.Dropped(about)

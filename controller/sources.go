@@ -33,7 +33,7 @@ func newSources(e *environment) *sources {
 func (s *sources) builder(m *managed, c *build.Candidate) *build.Builder {
 	b := &build.Builder{
 		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.accounts.ConfigMaps(account.Of(c.Settings.ServiceAccount), build.ConfigMaps(s.references))},
-		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
+		Log: s.logPrint(c.ID()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
 		MissingChildren: s.MissingChildren, AlwaysResync: s.AlwaysResync, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
@@ -116,11 +116,11 @@ var levels = map[engine.Level]slog.Level{
 }
 
 // logPrint returns the function that logs what the scripts of a controller print.
-func (s *sources) logPrint(name string) func(string, *hook.Request, engine.Message) {
+func (s *sources) logPrint(id spec.ID) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
 		if s.Observer != nil {
-			s.Observer.Printed(observe.About{Controller: name, Parent: object.RefOf(req.Parent)}, hookName, m)
+			s.Observer.Printed(observe.About{Kind: id.Kind, Controller: id.Name, Parent: object.RefOf(req.Parent)}, hookName, m)
 		}
-		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
+		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", id.Name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/remember"
+	"metascript/controller/spec"
 )
 
 // PerParent is how many entries are kept of one parent of one controller.
@@ -55,7 +56,7 @@ func nameOf(ref object.Ref) name { return name{ref.Kind.GroupKind(), ref.Key} }
 // A timeline has the records of one parent of one controller, the oldest first.
 type timeline struct {
 	of         name
-	controller string
+	controller spec.ID
 	records    []*record
 }
 
@@ -116,14 +117,14 @@ func (h *History) Remembered(about observe.About, why queue.Reason, source remem
 
 // timeline returns the timeline of a parent. It makes one if there is none.
 func (h *History) timeline(about observe.About) *timeline {
-	of := nameOf(about.Parent)
+	of, controller := nameOf(about.Parent), spec.ID{Kind: about.Kind, Name: about.Controller}
 	for _, t := range h.parents[of] {
-		if t.controller == about.Controller {
+		if t.controller == controller {
 			return t
 		}
 	}
 	of = nameOf(about.Parent.Clone())
-	t := &timeline{of: of, controller: strings.Clone(about.Controller)}
+	t := &timeline{of: of, controller: spec.ID{Kind: strings.Clone(about.Kind), Name: strings.Clone(about.Controller)}}
 	h.parents[of] = append(h.parents[of], t)
 	h.used += parentCost
 	return t
@@ -185,12 +186,12 @@ func (h *History) unlink(r *record) {
 	}
 }
 
-// Of returns the entries of a parent by the names of the controllers, the oldest first. The version of the kind does not matter.
-func (h *History) Of(kind schema.GroupKind, key object.Key) map[string][]Entry {
+// Of returns the entries of a parent by controllers, the oldest first. The version of the kind does not matter.
+func (h *History) Of(kind schema.GroupKind, key object.Key) map[spec.ID][]Entry {
 	if h == nil {
 		return nil
 	}
-	all := map[string][]Entry{}
+	all := map[spec.ID][]Entry{}
 	for controller, records := range h.copies(name{kind, key}) {
 		for _, r := range records {
 			if r.text == nil {
@@ -206,17 +207,30 @@ func (h *History) Of(kind schema.GroupKind, key object.Key) map[string][]Entry {
 	return all
 }
 
-// copies returns copies of the records of a parent, by the names of the controllers. They share their texts, which do not change.
-func (h *History) copies(of name) map[string][]record {
+// copies returns copies of the records of a parent by controllers. They share their texts, which do not change.
+func (h *History) copies(of name) map[spec.ID][]record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := map[string][]record{}
+	all := map[spec.ID][]record{}
 	for _, t := range h.parents[of] {
 		for _, r := range t.records {
 			all[t.controller] = append(all[t.controller], record{text: r.text, rested: r.rested})
 		}
 	}
 	return all
+}
+
+// Last returns the last reconcile of a parent that was done.
+func (h *History) Last(controller spec.ID, of object.Ref) (e Entry, found bool) {
+	if h == nil {
+		return e, false
+	}
+	for _, r := range slices.Backward(h.copies(nameOf(of))[controller]) {
+		if r.text != nil {
+			return e, json.Unmarshal(r.text, &e) == nil
+		}
+	}
+	return e, false
 }
 
 // Names returns the names of the parents of a kind in a namespace of which there are entries.

@@ -22,11 +22,14 @@ import (
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/remember"
+	"metascript/controller/spec"
 	"metascript/engine/packed"
 )
 
+var composite = spec.ID{Kind: "CompositeController", Name: "c"}
+
 func about(name string) observe.About {
-	return observe.About{Controller: "c", Parent: objecttest.WidgetRef("ns", name)}
+	return observe.About{Kind: "CompositeController", Controller: "c", Parent: objecttest.WidgetRef("ns", name)}
 }
 
 func reconcile(name string, at int) *observe.Reconcile {
@@ -37,7 +40,7 @@ func reconcile(name string, at int) *observe.Reconcile {
 func of(h *History, name string) string {
 	ref := objecttest.WidgetRef("ns", name)
 	var texts []string
-	for _, e := range h.Of(ref.Kind.GroupKind(), ref.Key)["c"] {
+	for _, e := range h.Of(ref.Kind.GroupKind(), ref.Key)[composite] {
 		if e.Count > 0 {
 			texts = append(texts, fmt.Sprintf("x%d", e.Count))
 		} else {
@@ -45,6 +48,18 @@ func of(h *History, name string) string {
 		}
 	}
 	return strings.Join(texts, " ")
+}
+
+func TestControllersOfOneNameHaveTheirOwnEntries(t *testing.T) {
+	h, decorator := New(1<<20), reconcile("a", 2)
+	decorator.Kind = "DecoratorController"
+	h.Reconciled(reconcile("a", 1))
+	h.Reconciled(decorator)
+	ref := objecttest.WidgetRef("ns", "a")
+	found := h.Of(ref.Kind.GroupKind(), ref.Key)[spec.ID{Kind: "DecoratorController", Name: "c"}]
+	if of(h, "a") != "1" || len(found) != 1 || found[0].Time.Unix() != 2 {
+		t.Errorf("the composite controller has %q, the decorator controller %v", of(h, "a"), found)
+	}
 }
 
 func TestLastEntriesAreKept(t *testing.T) {

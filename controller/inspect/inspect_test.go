@@ -89,7 +89,7 @@ func newFixture(t *testing.T, permitted ...string) *fixture {
 	h := history.New(1 << 20)
 	configMap := object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "m", "namespace": "ns"}})
 	h.Reconciled(&observe.Reconcile{
-		About: observe.About{Controller: "c", Parent: objecttest.WidgetRef("ns", "web")}, Why: queue.ParentChanged, Began: time.Unix(1, 0), Redactor: redact.New(), Source: remember.Computed,
+		About: observe.About{Kind: "CompositeController", Controller: "c", Parent: objecttest.WidgetRef("ns", "web")}, Why: queue.ParentChanged, Began: time.Unix(1, 0), Redactor: redact.New(), Source: remember.Computed,
 		Causes: []observe.Cause{{Reason: queue.ParentChanged, Object: objecttest.WidgetRef("ns", "web"), Change: observe.Changed, Fields: []string{"spec.size"}}},
 		Writes: []observe.Write{{Op: plan.Op{Verb: plan.Create, Object: configMap}, Err: errors.New("quota of m")}}, Err: errors.New("quota of m"),
 	})

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
 	"metascript/controller/selection"
+	"metascript/controller/spec"
 	"metascript/engine"
 )
 
@@ -47,7 +48,7 @@ type Condition struct {
 
 // A Controller is a controller, and the entries of a parent.
 type Controller struct {
-	Kind    string          `json:"kind,omitempty"` // "" if it does not run
+	Kind    string          `json:"kind"`
 	Name    string          `json:"name"`
 	Runs    bool            `json:"runs"`
 	Has     bool            `json:"has"`              // the parent
@@ -135,17 +136,17 @@ func (h *Handler) why(ctx context.Context, caller *Caller, t *target) (*Why, err
 	}
 	for _, r := range h.server.Running() {
 		b := r.Binding()
-		if _, known := entries[b.Name]; known || selects[b.Name] {
-			c := Controller{Kind: b.Kind, Name: b.Name, Runs: true, Has: selects[b.Name], Entries: entries[b.Name]}
+		if _, known := entries[b.ID]; known || selects[b.ID] {
+			c := Controller{Kind: b.Kind, Name: b.Name, Runs: true, Has: selects[b.ID], Entries: entries[b.ID]}
 			if loaded := r.Current().Loaded; loaded != nil {
 				c.Script = history.Digest(loaded.Built.Digest)
 			}
 			why.Controllers = append(why.Controllers, c)
-			delete(entries, b.Name)
+			delete(entries, b.ID)
 		}
 	}
-	for name, rest := range entries {
-		why.Controllers = append(why.Controllers, Controller{Name: name, Entries: rest})
+	for id, rest := range entries {
+		why.Controllers = append(why.Controllers, Controller{Kind: id.Kind, Name: id.Name, Entries: rest})
 	}
 	if len(why.Controllers) == 0 {
 		return nil, h.notFound(ctx, caller, t, parent)
@@ -171,9 +172,9 @@ func namesOf(controllers []Controller) []string {
 
 func describe(ref object.Ref) string { return ref.Kind.Kind + " " + ref.Key.String() }
 
-// parent returns an object from the caches of parents, or nil, and the names of the controllers that have it as a parent.
-func (h *Handler) parent(t *target) (parent *object.Object, selects map[string]bool) {
-	selects = map[string]bool{}
+// parent returns an object from the caches of parents, or nil, and the controllers that have it as a parent.
+func (h *Handler) parent(t *target) (parent *object.Object, selects map[spec.ID]bool) {
+	selects = map[spec.ID]bool{}
 	for _, r := range h.server.Running() {
 		rule := ruleOf(r, t.Kind.GroupKind())
 		if rule == nil {
@@ -185,7 +186,7 @@ func (h *Handler) parent(t *target) (parent *object.Object, selects map[string]b
 		}
 		parent = o
 		if r.Binding().Has(o) {
-			selects[r.Binding().Name] = true
+			selects[r.Binding().ID] = true
 		}
 	}
 	return parent, selects

@@ -19,8 +19,7 @@ type ComparisonSink interface {
 // reconciled since the candidate was loaded. Its texts have no values of Secrets.
 type Comparison struct {
 	About
-	UID  types.UID // of the parent
-	Kind string    // of the controller object
+	UID types.UID // of the parent
 
 	Began  time.Time     // when the reconcile began: Reconcile.Began; zero: it is not about a reconcile, but about the parent as it is
 	At     time.Time     // when the comparison ended

@@ -46,6 +46,7 @@ type PlanObserver interface {
 
 // About names a parent, and the controller object for which it is reconciled.
 type About struct {
+	Kind       string // of the controller object: a controller of the other kind may have the same name
 	Controller string
 	Parent     object.Ref
 }

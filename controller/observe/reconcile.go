@@ -41,7 +41,6 @@ type Tracer interface {
 type Reconcile struct {
 	About
 	UID    types.UID    // of the parent; "" if it does not exist any more
-	Kind   string       // of the controller object
 	Why    queue.Reason // the reasons
 	Causes []Cause      // the changes among the reasons, the oldest first; at most MaxCauses
 	Missed int          // how many changes are not in Causes

@@ -118,7 +118,7 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
 	if planned, ok := r.observer.(observe.PlanObserver); ok {
-		about := observe.About{Controller: r.binding.Name, Parent: key}
+		about := aboutParent(r.binding, key)
 		c.roller.rolling = func(writes []observe.Write) { planned.Rolling(about, writes) }
 		c.writer.Suppressed = func(left []plan.Suppressed) { planned.Suppressed(about, left) }
 	}

@@ -82,7 +82,7 @@ func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember
 	w.observeReconciled(key, nil)
 	w.r.causes.Take(key)
 	for _, sink := range w.r.sinks {
-		sink.Remembered(aboutParent(w.r, key), why, source)
+		sink.Remembered(aboutParent(w.r.binding, key), why, source)
 	}
 }
 

@@ -136,7 +136,7 @@ func (w *worker) observeReconciled(key object.Ref, err error) {
 	if w.r.observer == nil {
 		return
 	}
-	about := aboutParent(w.r, key)
+	about := aboutParent(w.r.binding, key)
 	w.r.observer.Reconciled(about, err)
 	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.Has(parent) {
 		w.r.observer.Dropped(about)

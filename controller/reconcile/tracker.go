@@ -108,13 +108,13 @@ func (t tracker) observe(write observe.Write) {
 		t.done.Writes = append(t.done.Writes, write)
 	}
 	if t.observer != nil {
-		t.observer.Wrote(observe.About{Controller: t.binding.Name, Parent: t.key}, write)
+		t.observer.Wrote(aboutParent(t.binding, t.key), write)
 	}
 }
 
-// aboutParent names a parent of a Reconciler for an Observer or a Sink.
-func aboutParent(r *Reconciler, key object.Ref) observe.About {
-	return observe.About{Controller: r.binding.Name, Parent: key}
+// aboutParent names a parent of a controller for an Observer or a Sink.
+func aboutParent(b *binding.Binding, key object.Ref) observe.About {
+	return observe.About{Kind: b.Kind, Controller: b.Name, Parent: key}
 }
 
 // observe begins to collect what the reconcile does, if there is a Sink. It returns the context for the reconcile, which has the span
@@ -123,7 +123,7 @@ func (c *reconciliation) observe(ctx context.Context, why queue.Reason, began ti
 	if len(c.sinks) == 0 {
 		return ctx
 	}
-	c.done = &observe.Reconcile{About: aboutParent(c.Reconciler, c.key), Kind: c.binding.Kind, Why: why, Began: began}
+	c.done = &observe.Reconcile{About: aboutParent(c.binding, c.key), Why: why, Began: began}
 	c.done.Causes, c.done.Missed = c.causes.Take(c.key)
 	if parent := c.binding.Parent(c.key); parent != nil {
 		c.done.UID = parent.GetUID()

@@ -64,7 +64,7 @@ func reconcileOf(t testing.TB, name string) *observe.Reconcile {
 	redactor.Add(secret)
 	text := password
 	return &observe.Reconcile{
-		About: observe.About{Controller: "sites", Parent: object.RefOf(parent)}, Kind: "CompositeController", Loaded: sitesVersion, Why: queue.ParentChanged | queue.Resync,
+		About: observe.About{Kind: "CompositeController", Controller: "sites", Parent: object.RefOf(parent)}, Loaded: sitesVersion, Why: queue.ParentChanged | queue.Resync,
 		Causes: []observe.Cause{{Reason: queue.ParentChanged, Object: object.RefOf(parent), Change: observe.Changed, Fields: []string{"spec.size"}}},
 		Source: remember.Computed, Began: someTime, Redactor: redactor, Err: errors.New("it failed with " + password),
 		Calls: []observe.Call{{

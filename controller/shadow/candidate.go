@@ -166,7 +166,7 @@ var errDropped = errors.New("the candidate was not called")
 // compare calls the candidate for a reconcile.
 func (c *candidate) compare(ctx context.Context, j *job) *observe.Comparison {
 	ctx = redact.NewContext(ctx, j.redactor)
-	found := &observe.Comparison{About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, Script: c.digest, Live: c.live, Result: observe.Agrees}
+	found := &observe.Comparison{About: j.about, UID: j.uid, Began: j.began, Script: c.digest, Live: c.live, Result: observe.Agrees}
 	for _, one := range j.calls {
 		if one.Name != hook.Customize && c.compares(one) && found.Result == observe.Agrees {
 			c.compareCall(ctx, one, j.redactor, found)
@@ -175,7 +175,7 @@ func (c *candidate) compare(ctx context.Context, j *job) *observe.Comparison {
 	found.At = time.Now()
 	if errors.Is(found.Err, errDropped) || engine.IsKind(found.Err, engine.KindCanceled) {
 		return &observe.Comparison{
-			About: j.about, UID: j.uid, Kind: c.d.Kind, Began: j.began, At: found.At, Script: c.digest, Live: c.live, Result: observe.Dropped,
+			About: j.about, UID: j.uid, Began: j.began, At: found.At, Script: c.digest, Live: c.live, Result: observe.Dropped,
 		}
 	}
 	texts := []string{found.Difference}

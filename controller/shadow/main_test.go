@@ -206,7 +206,7 @@ func (w *world) reconcile(parent *object.Object, observed ...*object.Object) {
 	redactor.AddSets(children, related)
 	response, failed := h.Call(redact.NewContext(w.t.Context(), redactor), req)
 	w.Reconciled(&observe.Reconcile{
-		About: observe.About{Controller: "c", Parent: object.RefOf(parent)}, UID: parent.GetUID(), Kind: "CompositeController",
+		About: observe.About{Kind: "CompositeController", Controller: "c", Parent: object.RefOf(parent)}, UID: parent.GetUID(),
 		Script: w.in.Live.Loaded.Built.Digest, Redactor: redactor,
 		Calls: []observe.Call{{Name: name, Hook: h, Request: req, Response: response, Err: failed}},
 	})

@@ -109,7 +109,7 @@ func (s *shadowed) offer(r *observe.Reconcile) {
 		s.drop(c)
 		return
 	}
-	j := &job{candidate: c, about: observe.About{Controller: r.Controller, Parent: r.Parent.Clone()}, uid: r.UID, began: r.Began, calls: r.Calls, weight: w}
+	j := &job{candidate: c, about: observe.About{Kind: r.Kind, Controller: r.Controller, Parent: r.Parent.Clone()}, uid: r.UID, began: r.Began, calls: r.Calls, weight: w}
 	j.redactor = redact.New(r.Parent.Kind.Kind, r.Parent.Namespace, r.Parent.Name, r.Controller).AddPast(r.Redactor)
 	select {
 	case s.jobs <- j:

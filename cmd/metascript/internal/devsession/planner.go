@@ -104,7 +104,7 @@ func (p *planner) wants(ref object.Ref) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id := range p.controllers {
-		if parent := p.parents[observe.About{Controller: id.Name, Parent: ref}]; parent != nil && !parent.done {
+		if parent := p.parents[observe.About{Kind: id.Kind, Controller: id.Name, Parent: ref}]; parent != nil && !parent.done {
 			return true
 		}
 	}
@@ -123,7 +123,7 @@ func (p *planner) Loaded(o *object.Object, parents iter.Seq[*object.Object]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for parent := range parents {
-		about := observe.About{Controller: o.GetName(), Parent: object.RefOf(parent).Clone()}
+		about := observe.About{Kind: o.GetKind(), Controller: o.GetName(), Parent: object.RefOf(parent).Clone()}
 		if p.selects(parent) && p.parents[about] == nil {
 			p.parents[about] = &plannedParent{controller: object.Describe(o), paused: binding.IsPaused(parent)}
 		}

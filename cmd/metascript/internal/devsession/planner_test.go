@@ -26,7 +26,7 @@ func planning(options *Planning) (*planner, observe.About) {
 	p.controllers[spec.ID{Kind: "CompositeController", Name: "c"}] = controllerState{waiting: "it is not loaded"}
 	site := object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"namespace": "default", "name": "web", "labels": map[string]any{"tier": "gold"}}})
 	p.Loaded(controllerNamed("c", nil), seq(site))
-	return p, observe.About{Controller: "c", Parent: object.RefOf(site)}
+	return p, observe.About{Kind: "CompositeController", Controller: "c", Parent: object.RefOf(site)}
 }
 
 func (p *planner) hasEnded() bool {

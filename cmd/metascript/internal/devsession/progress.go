@@ -88,7 +88,7 @@ func (p *progress) Loaded(o *object.Object, parents iter.Seq[*object.Object]) {
 	defer p.mu.Unlock()
 	for parent := range parents {
 		if ref := object.RefOf(parent); p.only == nil || p.only(ref) {
-			p.parent(observe.About{Controller: o.GetName(), Parent: ref})
+			p.parent(observe.About{Kind: o.GetKind(), Controller: o.GetName(), Parent: ref})
 		}
 	}
 	p.controllers[spec.IDOf(o)] = controllerState{loaded: true}

@@ -75,7 +75,7 @@ func oneParent(dryRun bool) (*progress, observe.About) {
 	site := func(name string) *object.Object {
 		return object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"namespace": "default", "name": name}})
 	}
-	web := observe.About{Controller: "c", Parent: object.RefOf(site("web"))}
+	web := observe.About{Kind: "CompositeController", Controller: "c", Parent: object.RefOf(site("web"))}
 	p := newProgress(report.New(new(strings.Builder), dryRun), func(r object.Ref) bool { return r.Name == "web" }, dryRun)
 	p.start([]spec.ID{{Kind: "CompositeController", Name: "c"}})
 	p.Loaded(controllerNamed("c", nil), seq(site("web"), site("other")))

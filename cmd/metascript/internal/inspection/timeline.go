@@ -52,7 +52,7 @@ func conditionText(c inspect.Condition) string {
 
 // Controller prints a line about a controller and its script.
 func (t Timeline) Controller(c inspect.Controller, off bool) {
-	line := strings.TrimSpace(c.Kind + " " + c.Name)
+	line := c.Kind + " " + c.Name
 	if c.Script != "" {
 		line += ", script " + c.Script
 	}

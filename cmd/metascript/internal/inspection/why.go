@@ -133,9 +133,9 @@ func endOf(e history.Entry) time.Time {
 // showEntries shows the entries of a controller that are not shown, and notes the time of the last one.
 func showEntries(timeline Timeline, c inspect.Controller, shown map[string]time.Time) {
 	for _, e := range c.Entries {
-		if e.Time.After(shown[c.Name]) {
+		if e.Time.After(shown[c.Kind+" "+c.Name]) {
 			timeline.Entry(e, c.Script)
-			shown[c.Name] = e.Time
+			shown[c.Kind+" "+c.Name] = e.Time
 		}
 	}
 }

@@ -103,7 +103,7 @@ var parent = object.Ref{Kind: object.Kind{Group: "example.com", Version: "v1", K
 // begun returns a reconcile that has begun, and its context.
 func begun(traces *Traces) (context.Context, *observe.Reconcile) {
 	r := &observe.Reconcile{
-		About: observe.About{Controller: "widgets", Parent: parent}, UID: "u-1", Kind: "CompositeController",
+		About: observe.About{Kind: "CompositeController", Controller: "widgets", Parent: parent}, UID: "u-1",
 		Why: queue.ParentChanged | queue.ChildChanged, Began: time.Now(), Source: remember.Computed, Script: "sha256:abc",
 	}
 	ctx, span := traces.Start(context.Background())
