@@ -45,5 +45,6 @@ func (s *Server) Inspected() inspect.Server {
 			}
 			return all
 		},
+		Object: s.watches.get,
 	}
 }

@@ -45,7 +45,7 @@ the binary is called metacontroller, the program is the server too. The document
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version, as the command version does")
 	root.AddCommand(server, initCommand(), devCommand(), planCommand(), runCommand(), testCommand(), simulateCommand(), recordfile.Command(), replayCommand(), checkCommand(), rbacCommand(), promoteCommand(), gcCommand(), uninstallCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand(), reference.ManualCommand(), reference.Command())
-	root.AddCommand(inspection.WhyCommand())
+	root.AddCommand(inspection.WhyCommand(), inspection.TreeCommand())
 	arguments.Explain(root)
 	for _, cmd := range root.Commands() {
 		kubeconfig.Accept(cmd.Flags())

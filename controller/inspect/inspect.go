@@ -4,8 +4,8 @@
 // So it shows nothing that the user could not read with kubectl. It is meant for an address of the loopback interface, which is reached
 // by kubectl port-forward, or by the commands of this program, which do the same.
 //
-// GET /v1/why returns a [Why], what the last reconciles of a parent did. Other
-// packages add requests with [Handler.Handle]. A request that fails has a [Problem] as its response.
+// GET /v1/why returns a [Why], what the last reconciles of a parent did, and GET /v1/tree a [Tree], its ownership tree. Other packages
+// add requests with [Handler.Handle]. A request that fails has a [Problem] as its response.
 //
 // A server that does not lead reconciles nothing: it responds with the identity of the one that leads.
 package inspect
@@ -24,7 +24,9 @@ import (
 	"metascript/controller/access"
 	"metascript/controller/history"
 	"metascript/controller/kube"
+	"metascript/controller/object"
 	"metascript/controller/reconcile"
+	"metascript/controller/spec"
 )
 
 // A TokenReviewer creates TokenReviews. The client of the API server implements it.
@@ -39,6 +41,7 @@ type Server struct {
 	Resources *kube.Resources
 	Leader    func() (identity string, leads bool) // identity is that of the server that leads, "" if it is not known
 	Running   func() []*reconcile.Reconciler
+	Object    func(spec.ID) *object.Object // a controller object, from the cache; nil if it is not there
 }
 
 // A Handler serves requests. It is safe for concurrent use.
@@ -60,6 +63,7 @@ const (
 func New(server Server, kept *history.History) *Handler {
 	h := &Handler{server: server, history: kept, reviews: newReviews(server), mux: http.NewServeMux()}
 	h.Handle("GET /v1/why", Limits{Requests: maxRequests, Timeout: timeout}, h.serveWhy)
+	h.Handle("GET /v1/tree", Limits{Requests: maxRequests, Timeout: timeout}, h.serveTree)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, problemf(http.StatusNotFound, "this server does not serve %s %s", r.Method, r.URL.Path))
 	})

@@ -90,6 +90,17 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 	if err != nil {
 		return latest, nil, err
 	}
+	return r.arrange(parent, found)
+}
+
+// Stored returns the same as Read, and adopts nothing.
+func (r *Revisions) Stored(parent *object.Object) (rollout.Revision, []rollout.Revision, error) {
+	return r.arrange(parent, claim.Owned(r.Cache, parent))
+}
+
+// arrange returns the latest revision of parent and the older ones among its ControllerRevisions.
+func (r *Revisions) arrange(parent *object.Object, found []*object.Object) (rollout.Revision, []rollout.Revision, error) {
+	var latest rollout.Revision
 	var stored []rollout.Revision
 	var errs []error
 	for _, o := range object.Sorted(found) {
@@ -102,6 +113,7 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 	if err := errors.Join(errs...); err != nil {
 		return latest, nil, err
 	}
+	var err error
 	if latest.Patch, err = rollout.Patch(parent, r.Paths); err != nil {
 		return latest, nil, err
 	}

@@ -65,15 +65,23 @@ func (r *rollout) wrong(c Child) string {
 	case err != nil:
 		return fmt.Sprintf("cannot be compared with what is wanted: %v", err)
 	case difference != "":
-		return "is not updated yet: " + difference
+		return NotUpdated + difference
 	}
 	rule := r.Kinds[want.GroupVersionKind()]
-	if rule.InPlace {
-		if wrong := unaware(have); wrong != "" {
+	return rule.Unhealthy(have)
+}
+
+// NotUpdated is how the reason begins that a child is not yet as it is desired.
+const NotUpdated = "is not updated yet: "
+
+// Unhealthy returns why a child that is as it is desired is not healthy, or "".
+func (r *Rule) Unhealthy(have *object.Object) string {
+	if r.InPlace {
+		if wrong := Unobserved(have); wrong != "" {
 			return wrong
 		}
 	}
-	for _, check := range rule.Checks {
+	for _, check := range r.Checks {
 		if wrong := check.wrong(have); wrong != "" {
 			return wrong
 		}
@@ -81,9 +89,9 @@ func (r *rollout) wrong(c Child) string {
 	return ""
 }
 
-// unaware returns a text if status.observedGeneration of o is older than the generation, and "" otherwise. An object without
+// Unobserved returns a text if status.observedGeneration of o is older than the generation, and "" otherwise. An object without
 // this field counts as up to date.
-func unaware(o *object.Object) string {
+func Unobserved(o *object.Object) string {
 	var seen int64
 	value, _ := o.At("status", "observedGeneration")
 	switch n := value.(type) {

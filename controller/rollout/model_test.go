@@ -326,10 +326,10 @@ func (m *model) well(v view) bool {
 	for want := range v.latest.Desired.All() {
 		name := want.GetName()
 		have := get(v.observed, name)
-		if like(have, want) && isReady(have) && !(m.rules.Kinds[pods].InPlace && unaware(have) != "") {
+		if like(have, want) && isReady(have) && !(m.rules.Kinds[pods].InPlace && Unobserved(have) != "") {
 			continue
 		}
-		if like(have, want) || v.latest.Children[childOf(want)] || v.isNew(name) {
+		if like(have, want) || v.latest.Children[ChildOf(want)] || v.isNew(name) {
 			return false
 		}
 	}
@@ -342,7 +342,7 @@ func (m *model) checkMoves(v view, step Step) {
 	waits := ""
 	for want := range v.latest.Desired.Added() {
 		name := want.GetName()
-		c, have := childOf(want), get(v.observed, name)
+		c, have := ChildOf(want), get(v.observed, name)
 		if !step.Latest.Children[c] {
 			waits = name
 		}
@@ -407,7 +407,7 @@ func (m *model) checkCondition(v view, step Step) {
 		case strings.HasPrefix(what, "has condition"), strings.HasPrefix(what, "has no condition"):
 			ok = ok && !isReady(have)
 		case strings.HasPrefix(what, "has not observed its update"):
-			ok = ok && unaware(have) != ""
+			ok = ok && Unobserved(have) != ""
 		default:
 			ok = false
 		}
@@ -517,7 +517,7 @@ func (m *model) settle(broken string) {
 	m.note("all is quiet, except for %q", broken)
 	for range 100 {
 		for _, name := range slices.Sorted(maps.Keys(m.pods.now())) {
-			if o := m.pods.now()[name]; object.Deleting(o) || isReady(o) != (name != broken) || unaware(o) != "" {
+			if o := m.pods.now()[name]; object.Deleting(o) || isReady(o) != (name != broken) || Unobserved(o) != "" {
 				m.kubelet(o, name != broken)
 			}
 		}

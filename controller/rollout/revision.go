@@ -54,7 +54,8 @@ type Child struct {
 	Name string
 }
 
-func childOf(o *object.Object) Child { return Child{o.GroupVersionKind().GroupKind(), o.GetName()} }
+// ChildOf returns the Child that an object is.
+func ChildOf(o *object.Object) Child { return Child{o.GroupVersionKind().GroupKind(), o.GetName()} }
 
 // String returns a text such as "Pod web-0".
 func (c Child) String() string { return c.Kind + " " + c.Name }

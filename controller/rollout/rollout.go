@@ -91,7 +91,7 @@ func (r *rollout) index(set *object.Set) ([]Child, map[Child]*object.Object) {
 	found := map[Child]*object.Object{}
 	for o := range set.Added() {
 		if r.rolls(o) {
-			c := childOf(o)
+			c := ChildOf(o)
 			order, found[c] = append(order, c), o
 		}
 	}
@@ -162,7 +162,7 @@ func (r *rollout) desired() *object.Set {
 	for o := range r.revisions[newest].Desired.Added() {
 		at := newest
 		if r.rolls(o) {
-			at = r.at[childOf(o)]
+			at = r.at[ChildOf(o)]
 		}
 		switch at {
 		case newest:
@@ -170,7 +170,7 @@ func (r *rollout) desired() *object.Set {
 		case none:
 			set.Declare(o.GroupVersionKind())
 		default:
-			set.Put(r.wants[at][childOf(o)])
+			set.Put(r.wants[at][ChildOf(o)])
 		}
 	}
 	return set
@@ -183,7 +183,7 @@ func (r *rollout) touched(observed *object.Set) *object.Set {
 		set.Declare(kind)
 	}
 	for o := range observed.Added() {
-		if at, wanted := r.at[childOf(o)]; !r.rolls(o) || !wanted || at != none {
+		if at, wanted := r.at[ChildOf(o)]; !r.rolls(o) || !wanted || at != none {
 			set.Put(o)
 		}
 	}

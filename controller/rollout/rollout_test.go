@@ -84,7 +84,7 @@ func revision(s string) Revision {
 		r.Desired.Put(child(name, r.Name))
 	}
 	for _, name := range strings.Fields(has) {
-		r.Children[childOf(child(name, ""))] = true
+		r.Children[ChildOf(child(name, ""))] = true
 	}
 	return r
 }

@@ -17,6 +17,7 @@ import (
 var layers = []string{
 	"",        // the manager of controllers
 	"inspect", // what a server tells of parents over HTTP
+	"tree",    // the ownership trees of parents
 	"status",  // what the manager reports of one
 	"reconcile",
 	"guard",   // whether a new version may run

@@ -6,6 +6,7 @@
 package inspection
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,42 +143,87 @@ func (c *Client) Close() {
 	}
 }
 
-// Object returns the parameters that name an object, from the arguments KIND/NAME, or KIND and NAME. KIND is a kind, a resource or a
-// short name, also with the group, as for kubectl.
-func (c *Client) Object(args []string) (url.Values, error) {
+// An Object is the parameters that name an object. There are several if several API groups have the kind that a user names without
+// its group.
+type Object []url.Values
+
+// Set sets a parameter.
+func (o Object) Set(name, value string) {
+	for _, values := range o {
+		values.Set(name, value)
+	}
+}
+
+// Object returns the object that is meant by the arguments KIND/NAME, or KIND and NAME. KIND is a kind, a resource or a short name, also
+// with the group, as for kubectl.
+func (c *Client) Object(args []string) (Object, error) {
 	kind, name := args[0], ""
 	if len(args) == 2 {
 		name = args[1]
 	} else if kind, name, _ = strings.Cut(args[0], "/"); name == "" {
 		return nil, fmt.Errorf("%s: want KIND/NAME, such as deployment/web", args[0])
 	}
-	mapping, err := c.mapping(kind)
+	mappings, err := c.mappings(kind)
 	if err != nil {
 		return nil, c.cluster.Explain(err)
 	}
-	values := url.Values{"apiVersion": {mapping.GroupVersionKind.GroupVersion().String()}, "kind": {mapping.GroupVersionKind.Kind}, "name": {name}}
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		values.Set("namespace", c.flags.Namespace)
-		if c.flags.Namespace == "" {
-			values.Set("namespace", c.cluster.Namespace)
+	var object Object
+	for _, mapping := range mappings {
+		values := url.Values{"apiVersion": {mapping.GroupVersionKind.GroupVersion().String()}, "kind": {mapping.GroupVersionKind.Kind}, "name": {name}}
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			values.Set("namespace", cmp.Or(c.flags.Namespace, c.cluster.Namespace))
 		}
+		object = append(object, values)
 	}
-	return values, nil
+	return object, nil
 }
 
-// mapping returns the resource that a user means.
-func (c *Client) mapping(named string) (*meta.RESTMapping, error) {
+// GetObject sends a request about an object; see Get. If several API groups have the kind, it asks about the object of each: the server
+// knows only parents of controllers. It returns the parameters of the one that is known. It is an error if several are.
+func (c *Client) GetObject(ctx context.Context, path string, object Object, into any) (url.Values, error) {
+	var found []url.Values
+	var failed []error
+	for _, values := range object {
+		err := c.Get(ctx, path, values, into)
+		var problem *inspect.Problem
+		switch {
+		case err == nil:
+			found = append(found, values)
+		case !errors.As(err, &problem):
+			return nil, err // the server is not reached
+		case problem.Status == http.StatusNotFound:
+			failed = append(failed, err)
+		default:
+			failed = slices.Insert(failed, 0, err)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, failed[0]
+	case 1:
+		return found[0], nil
+	}
+	var forms []string
+	for _, values := range found {
+		group, _, _ := strings.Cut(values.Get("apiVersion"), "/")
+		forms = append(forms, values.Get("kind")+"."+group+"/"+values.Get("name"))
+	}
+	return nil, fmt.Errorf("several API groups have the kind %s, and a parent of this name: name the group, as in %s", found[0].Get("kind"), strings.Join(forms, " or "))
+}
+
+// mappings returns the resource that a user means: of each group that has it, if the group is not named.
+func (c *Client) mappings(named string) ([]*meta.RESTMapping, error) {
 	cached := memory.NewMemCacheClient(c.kube.Discovery())
 	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
 	full, resource := schema.ParseResourceArg(strings.ToLower(named))
 	if full != nil {
 		if kind, err := mapper.KindFor(*full); err == nil {
-			return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+			return one(mapper.RESTMapping(kind.GroupKind(), kind.Version))
 		}
 	}
-	kind, err := mapper.KindFor(resource.WithVersion(""))
+	kinds, err := mapper.KindsFor(resource.WithVersion(""))
 	if err == nil {
-		return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		return ofGroups(mapper, kinds)
 	}
 	if !meta.IsNoMatchError(err) {
 		return nil, err
@@ -184,13 +231,34 @@ func (c *Client) mapping(named string) (*meta.RESTMapping, error) {
 	ofKind, groupKind := schema.ParseKindArg(named)
 	if ofKind != nil {
 		if mapping, err := mapper.RESTMapping(ofKind.GroupKind(), ofKind.Version); err == nil {
-			return mapping, nil
+			return one(mapping, nil)
 		}
 	}
 	if mapping, err := mapper.RESTMapping(groupKind); err == nil {
-		return mapping, nil
+		return one(mapping, nil)
 	}
 	return nil, fmt.Errorf("the API server has no resource or kind %q", named)
+}
+
+func one(mapping *meta.RESTMapping, err error) ([]*meta.RESTMapping, error) {
+	return []*meta.RESTMapping{mapping}, err
+}
+
+// ofGroups returns the resources of kinds: one of each group, in the version that the API server prefers.
+func ofGroups(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (all []*meta.RESTMapping, err error) {
+	seen := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		if seen[kind.GroupKind()] {
+			continue
+		}
+		seen[kind.GroupKind()] = true
+		mapping, err := mapper.RESTMapping(kind.GroupKind())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, mapping)
+	}
+	return all, nil
 }
 
 // Get sends a request to the server that leads, and decodes the response.

@@ -88,10 +88,12 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 	if f.controller != "" {
 		object.Set("controller", f.controller)
 	}
-	why, err := askWhy(ctx, client, object, f.since)
+	why := &inspect.Why{}
+	values, err := client.GetObject(ctx, "/v1/why", object, why)
 	if err != nil {
 		return err
 	}
+	dropOld(why, f.since)
 	if !f.output.IsText() {
 		return f.output.Print(cmd.OutOrStdout(), why)
 	}
@@ -105,21 +107,16 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 	if !f.watch {
 		return nil
 	}
-	return watchWhy(ctx, client, object, timeline, shown)
+	return watchWhy(ctx, client, values, timeline, shown)
 }
 
-// askWhy asks the server, and drops the entries that ended before since.
-func askWhy(ctx context.Context, client *Client, object url.Values, since time.Duration) (*inspect.Why, error) {
-	why := &inspect.Why{}
-	if err := client.Get(ctx, "/v1/why", object, why); err != nil {
-		return nil, err
-	}
+// dropOld drops the entries that ended before since.
+func dropOld(why *inspect.Why, since time.Duration) {
 	for i, c := range why.Controllers {
 		if since > 0 {
 			why.Controllers[i].Entries = slices.DeleteFunc(c.Entries, func(e history.Entry) bool { return time.Since(endOf(e)) > since })
 		}
 	}
-	return why, nil
 }
 
 // endOf returns the time of an entry, or of the last of several reconciles.
@@ -150,7 +147,8 @@ func watchWhy(ctx context.Context, client *Client, object url.Values, timeline T
 			return nil
 		case <-tick.C:
 		}
-		why, err := askWhy(ctx, client, object, 0)
+		why := &inspect.Why{}
+		err := client.Get(ctx, "/v1/why", object, why)
 		if ctx.Err() != nil {
 			return nil
 		}
