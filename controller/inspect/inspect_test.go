@@ -105,8 +105,13 @@ func newFixture(t *testing.T, permitted ...string) *fixture {
 // get sends a request for a parent as a user, and returns the status and the body.
 func (f *fixture) get(t *testing.T, user, kind, name string) (int, string) {
 	t.Helper()
+	return f.getAt(t, "/v1/why", user, kind, name)
+}
+
+func (f *fixture) getAt(t *testing.T, path, user, kind, name string) (int, string) {
+	t.Helper()
 	values := url.Values{"apiVersion": {objecttest.WidgetRef("", "").Kind.GroupVersion().String()}, "kind": {kind}, "namespace": {"ns"}, "name": {name}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL+"/v1/why?"+values.Encode(), nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.URL+path+"?"+values.Encode(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +154,24 @@ func TestWhoMayAskWhy(t *testing.T) {
 		code, text := f.get(t, c.user, c.kind, c.name)
 		if code != c.code || !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
 			t.Errorf("%s asks about %s %s: %d %s, want %d with %q without %q", c.user, c.kind, c.name, code, text, c.code, c.want, c.not)
+		}
+	}
+}
+
+func TestWhoMayAskForATree(t *testing.T) {
+	f := newFixture(t, "jane get widgets ns web", "jane list widgets ns")
+	for _, c := range []struct {
+		user, kind, name string
+		code             int
+		want             string
+	}{
+		{"jane", "Widget", "web", 404, "there is no Widget ns/web"}, // no controller runs
+		{"joe", "Widget", "web", 403, `user \"joe\" may not get widgets.`},
+		{"", "Widget", "web", 401, "kubectl create token"},
+		{"jane", "", "web", 400, "needs the parameters"},
+	} {
+		if code, text := f.getAt(t, "/v1/tree", c.user, c.kind, c.name); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%s asks about %s %s: %d %s, want %d with %q", c.user, c.kind, c.name, code, text, c.code, c.want)
 		}
 	}
 }

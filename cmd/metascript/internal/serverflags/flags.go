@@ -78,7 +78,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "name of the field manager for server-side apply")
 	flags.Var(&f.webhookMemory, "webhook-memory", "maximum total size of the answers of webhooks that are in flight at the same time")
 	flags.Var(&f.historyMemory, "history-memory", "maximum size of what is kept of the last reconciles of all parents, for the command why; 0 turns it off")
-	flags.StringVar(&f.Inspect, "inspect-address", DefaultInspect, `address for the command why, which shows a user what this user may read; "0" turns it off`)
+	flags.StringVar(&f.Inspect, "inspect-address", DefaultInspect, `address for the commands why and tree, which show a user what this user may read; "0" turns it off`)
 	flags.StringVar(&f.Metrics, "metrics-address", ":9999", `address of /metrics; "0" turns it off`)
 	flags.StringVar(&f.Health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" turns it off`)
 	flags.StringVar(&f.Pprof, "pprof-address", "0", `address of /debug/pprof; "0" turns it off`)
