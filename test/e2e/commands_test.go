@@ -153,6 +153,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"observe":        cmdObserve,
 	"can-i":          cmdCanI,
 	"granted":        cmdGranted,
+	"kubelet":        cmdKubelet,
+	"beside":         cmdBeside,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }

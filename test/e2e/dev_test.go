@@ -20,6 +20,11 @@ func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).beside(ts, "dev", append([]string{"dev"}, args...))
 }
 
+// cmdBeside runs a command under a name, until "end" sends it SIGTERM.
+func cmdBeside(ts *testscript.TestScript, _ bool, args []string) {
+	worldOf(ts).beside(ts, args[0], args[1:])
+}
+
 // beside runs metascript with these arguments in the script's folder, under a name.
 func (w *world) beside(ts *testscript.TestScript, name string, args []string) {
 	dir := ts.Getenv("WORK")

@@ -50,6 +50,7 @@ type world struct {
 	hooks       *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
 	webhook     *hookServer   // nil: there is none
 	webProxy    *webProxy     // nil: there is none
+	kubelet     *kubelet      // nil: there is none
 	weak        bool          // the server cannot read files without permission, as root could
 	old         int           // the size of the log at mark
 	user        string        // the user of the server's requests; "": an administrator

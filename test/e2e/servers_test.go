@@ -122,6 +122,9 @@ func (w *world) launch(dir, name string, flags []string, env ...string) (*server
 		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "--inspect-address=" + inspect, "-v=1",
 	}, flags...)...)
 	s.Stdout, s.Stderr, s.Env = log, log, append(os.Environ(), env...)
+	if w.kubelet != nil {
+		s.Cmd = inPod(s.Cmd, name)
+	}
 	if err := s.Start(); err != nil {
 		return nil, err
 	}

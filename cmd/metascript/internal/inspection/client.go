@@ -57,8 +57,8 @@ type Client struct {
 	cluster *kubeconfig.Cluster
 	kube    kubernetes.Interface
 	http    *http.Client
-	base    string // the address of the server; "" before the first request
-	forward *forward
+	base    string   // of the URLs of requests
+	forward *forward // to the Pod of the server; nil before the first request, and with an address
 }
 
 // responseLimit is more than a server sends.
@@ -117,6 +117,9 @@ func (c *Client) authenticated(ctx context.Context) (*http.Client, error) {
 	}
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // the address is on this machine
 	config.Timeout = 30 * time.Second
+	if c.flags.Server == "" {
+		config.Dial = func(context.Context, string, string) (net.Conn, error) { return c.forward.dial() }
+	}
 	return rest.HTTPClientFor(config)
 }
 
@@ -138,9 +141,7 @@ func (c *Client) requestToken(ctx context.Context) (string, error) {
 // Close closes the connection to the server.
 func (c *Client) Close() {
 	c.http.CloseIdleConnections()
-	if c.forward != nil {
-		c.forward.close()
-	}
+	c.disconnect()
 }
 
 // An Object is the parameters that name an object. There are several if several API groups have the kind that a user names without
@@ -263,19 +264,34 @@ func ofGroups(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (all []*m
 
 // Get sends a request to the server that leads, and decodes the response.
 func (c *Client) Get(ctx context.Context, path string, values url.Values, into any) error {
-	if c.base == "" {
-		if err := c.connect(ctx, ""); err != nil {
-			return err
-		}
+	return c.follow(ctx, func() error { return c.get(ctx, path, values, into) })
+}
+
+// hops is how many other servers are asked: the leader may change meanwhile.
+const hops = 3
+
+// follow calls send, and again when it is connected to another server: to the one that leads if it was another one, or to any if the
+// connection to the Pod was lost.
+func (c *Client) follow(ctx context.Context, send func() error) error {
+	if c.flags.Server != "" {
+		return send()
 	}
-	const hops = 3 // the leader may change meanwhile
 	for hop := 0; ; hop++ {
-		err := c.get(ctx, path, values, into)
-		var problem *inspect.Problem
-		if !errors.As(err, &problem) || !problem.Standby || problem.Leader == "" || c.flags.Server != "" || hop == hops {
-			return err
+		if c.forward == nil || c.forward.lost() {
+			if err := c.connect(ctx, ""); err != nil {
+				return err
+			}
 		}
-		if err := c.connect(ctx, problem.Leader); err != nil {
+		err := send()
+		var problem *inspect.Problem
+		switch {
+		case err == nil || hop == hops || ctx.Err() != nil:
+			return err
+		case errors.As(err, &problem) && problem.Standby && problem.Leader != "":
+			if err := c.connect(ctx, problem.Leader); err != nil {
+				return err
+			}
+		case !c.forward.lost():
 			return err
 		}
 	}
@@ -308,7 +324,7 @@ func (c *Client) get(ctx context.Context, path string, values url.Values, into a
 // at names the server, for errors.
 func (c *Client) at() string {
 	if c.forward != nil {
-		return fmt.Sprintf("port %s of Pod %s/%s", c.forward.port, c.forward.namespace, c.forward.pod)
+		return fmt.Sprintf("the port %s of the Pod %s/%s", c.forward.port, c.forward.namespace, c.forward.pod)
 	}
 	return c.base
 }
@@ -317,6 +333,10 @@ func (c *Client) at() string {
 func (c *Client) unreached(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
+	}
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err // the URL is not of use
 	}
 	return fmt.Errorf("nothing responds at %s: the server may be older than this command, or have another --inspect-address, or 0: %w", c.at(), err)
 }

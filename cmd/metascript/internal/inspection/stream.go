@@ -3,7 +3,6 @@ package inspection
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,22 +13,12 @@ import (
 
 // Stream sends a request to the server that leads, and returns its response, which has no end in time. The caller must close its body.
 func (c *Client) Stream(ctx context.Context, path string, values url.Values) (*http.Response, error) {
-	if c.base == "" {
-		if err := c.connect(ctx, ""); err != nil {
-			return nil, err
-		}
-	}
-	const hops = 3 // the leader may change meanwhile
-	for hop := 0; ; hop++ {
-		response, err := c.send(ctx, http.MethodGet, path+"?"+values.Encode())
-		var problem *inspect.Problem
-		if !errors.As(err, &problem) || !problem.Standby || problem.Leader == "" || c.flags.Server != "" || hop == hops {
-			return response, err
-		}
-		if err := c.connect(ctx, problem.Leader); err != nil {
-			return nil, err
-		}
-	}
+	var response *http.Response
+	err := c.follow(ctx, func() (failed error) {
+		response, failed = c.send(ctx, http.MethodGet, path+"?"+values.Encode())
+		return failed
+	})
+	return response, err
 }
 
 // Delete sends a DELETE request to the server to which the Client is connected.

@@ -152,6 +152,10 @@ func watchWhy(ctx context.Context, client *Client, object url.Values, timeline T
 		if ctx.Err() != nil {
 			return nil
 		}
+		var problem *inspect.Problem
+		if errors.As(err, &problem) && problem.Standby {
+			continue // another server begins to lead
+		}
 		if err != nil {
 			return err
 		}
