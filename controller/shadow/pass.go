@@ -141,7 +141,7 @@ func (p *pass) compare(ctx context.Context, parent *object.Object) {
 
 // ask asks both versions about a parent. It returns nil if it cannot be compared, or not yet.
 func (p *pass) ask(ctx context.Context, parent *object.Object, uid types.UID) *observe.Comparison {
-	j := &job{candidate: p.candidate, about: observe.About{Controller: p.candidate.binding.Name, Parent: object.RefOf(parent).Clone()}, uid: uid}
+	j := &job{candidate: p.candidate, about: observe.About{Kind: p.candidate.binding.Kind, Controller: p.candidate.binding.Name, Parent: object.RefOf(parent).Clone()}, uid: uid}
 	answer := p.asks.Ask(ctx, parent, askWithin, func(one observe.Call) { j.calls = append(j.calls, one) })
 	if p.last != nil && *p.last != j.about.Parent {
 		p.asks.Forget(*p.last)
