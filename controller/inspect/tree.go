@@ -130,10 +130,8 @@ func (b *treeBuilder) controller(r *reconcile.Reconciler, parent *object.Object)
 	in := tree.Input{Parent: parent, Hides: b.hides, Writes: b.last(r, parent, c)}
 	b.owned(bound, &in)
 	if bound.Revisions != nil {
-		latest, older, err := bound.Revisions.Stored(parent)
-		if err != nil && c.Error == "" {
-			c.Error = err.Error()
-		} else if err == nil {
+		// The last reconcile has failed with the error too.
+		if latest, older, err := bound.Revisions.Stored(parent); err == nil {
 			in.Rollout = &tree.Rollout{Latest: latest, Older: older, Kinds: bound.Revisions.Rules.Kinds}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"metascript/controller/binding"
 	"metascript/controller/history"
 	"metascript/controller/object"
 	"metascript/controller/rollout"
@@ -84,6 +85,8 @@ func (r *Rollout) wait(in *Input, at map[place]*Node) {
 			continue
 		}
 		switch {
+		case binding.IsPaused(in.Parent):
+			n.Waits = &Wait{Why: "it waits for its parent, which is paused"}
 		case blocked == nil && n.Revision.Name == "" && len(r.Older) == 0:
 			// no reconcile has decided about it yet
 		case blocked == nil:

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/binding"
 	"metascript/controller/history"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -144,6 +145,8 @@ func TestWhoWaitsForWhomInARollout(t *testing.T) {
 		{"what it said is over", objecttest.Widget(updated(rollout.Waiting, "ConfigMap a has no condition Ready in its status")), [3]string{"True", "True", "True"}, rolling(revision("two", "a"), revision("one", "b", "c")), [3]string{
 			"a; ready=True; revision=two/true", "b; ready=True; revision=one/false; waits: it waits for its turn: one child is updated after the other",
 			"c; ready=True; revision=one/false; waits: it waits for its turn: one child is updated after the other"}},
+		{"its parent is paused", objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{binding.PausedAnnotation: "true"}) }), [3]string{"False", "True", "True"}, rolling(revision("two", "a", "b"), revision("one", "c")), [3]string{
+			"a; ready=False; revision=two/true; " + notReady, "b; ready=True; revision=two/true", "c; ready=True; revision=one/false; waits: it waits for its parent, which is paused"}},
 	} {
 		in := Input{Parent: c.parent, Rollout: c.rollout}
 		for i, name := range []string{"a", "b", "c"} {
