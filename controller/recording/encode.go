@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"metascript/controller/scrub"
 	"metascript/controller/spec"
 	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // An encoder writes reconciles without the values of Secrets. The Secrets must have been added to scrub.
@@ -27,8 +29,11 @@ type encoder struct {
 	out   *Writer
 	scrub *scrub.Scrubber
 
-	versions map[*build.Loaded]version // those that were written
-	objects  map[packed.Ref]encoded    // those of caches that were written; most objects of a request are those of the one before
+	versions map[*build.Loaded]version     // those that were written
+	objects  map[packed.Ref]encoded        // those of caches that were written; most objects of a request are those of the one before
+	contents map[[sha256.Size]byte]encoded // others, by the hash of their content; most objects of an answer are as in the one before
+	values   int                           // how many values were known when contents was begun
+	buffer   []byte
 }
 
 // version is a version of a controller that was written.
@@ -44,10 +49,12 @@ type encoded struct {
 }
 
 // maxEncoded is how many objects and versions an encoder remembers. An object that is forgotten is encoded again, and found to be written.
-const maxEncoded = 1 << 17
+const maxEncoded = 1 << 16
 
 func newEncoder(out *Writer, s *scrub.Scrubber) *encoder {
-	return &encoder{out: out, scrub: s, versions: map[*build.Loaded]version{}, objects: map[packed.Ref]encoded{}}
+	return &encoder{
+		out: out, scrub: s, versions: map[*build.Loaded]version{}, objects: map[packed.Ref]encoded{}, contents: map[[sha256.Size]byte]encoded{},
+	}
 }
 
 // reconcile writes a reconcile, and before it the objects and the version of the controller that were not written yet.
@@ -184,27 +191,57 @@ func (e *encoder) texts(all []string) []string {
 
 // object writes an object, unless it was written. It returns its digest, and adds to *redacted whether a value of it was replaced.
 func (e *encoder) object(o *object.Object, redacted *bool) (string, error) {
-	ref, isPacked := packed.Ref{}, !o.Packed().IsZero()
-	if isPacked {
-		ref = o.Packed().Ref()
-		if before, found := e.objects[ref]; found {
-			*redacted = *redacted || before.redacted
-			return before.digest, nil
-		}
-	}
-	content, paths, err := e.scrub.Object(o)
+	written, err := e.encoded(o)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", object.Describe(o), err)
 	}
-	*redacted = *redacted || len(paths) > 0
-	digest, err := e.out.Object(content, paths)
-	if isPacked && err == nil {
-		if len(e.objects) >= maxEncoded {
-			clear(e.objects)
-		}
-		e.objects[ref] = encoded{digest, len(paths) > 0}
+	*redacted = *redacted || written.redacted
+	return written.digest, nil
+}
+
+// encoded is object for one that is remembered.
+func (e *encoder) encoded(o *object.Object) (encoded, error) {
+	if content := o.Packed(); !content.IsZero() {
+		return remembered(e.objects, content.Ref(), o, e.encode)
 	}
-	return digest, err
+	var err error
+	if e.buffer, err = tree.AppendJSON(e.buffer[:0], o.Value()); err != nil {
+		return encoded{}, err
+	}
+	sum := sha256.Sum256(e.buffer)
+	if cap(e.buffer) > maxSpare {
+		e.buffer = nil
+	}
+	if n := e.scrub.Values(); n != e.values {
+		e.values = n
+		clear(e.contents)
+	}
+	return remembered(e.contents, sum, o, e.encode)
+}
+
+// remembered returns what all has for an object, or else makes it.
+func remembered[K comparable](all map[K]encoded, key K, o *object.Object, encode func(*object.Object) (encoded, error)) (encoded, error) {
+	if before, found := all[key]; found {
+		return before, nil
+	}
+	written, err := encode(o)
+	if err == nil {
+		if len(all) >= maxEncoded {
+			clear(all)
+		}
+		all[key] = written
+	}
+	return written, err
+}
+
+// encode writes an object.
+func (e *encoder) encode(o *object.Object) (encoded, error) {
+	content, paths, err := e.scrub.Object(o)
+	if err != nil {
+		return encoded{}, err
+	}
+	digest, err := e.out.Object(content, paths)
+	return encoded{digest, len(paths) > 0}, err
 }
 
 // groups writes the objects of a set.

@@ -210,12 +210,16 @@ const (
 
 // text returns text with all patterns replaced, and whether there was one. onlyStrong: only those of strong values.
 func (s *Scrubber) text(text string, onlyStrong bool) (clean string, changed bool) {
+	if s.plain.has(text, onlyStrong) {
+		return text, false
+	}
 	matches, enough := s.patterns.find(text, onlyStrong)
 	if !enough {
 		return s.mark(text), true
 	}
 	if len(matches) == 0 {
 		s.written.note(text)
+		s.plain.put(text, onlyStrong)
 		return text, false
 	}
 	var out strings.Builder
@@ -232,6 +236,49 @@ func (s *Scrubber) text(text string, onlyStrong bool) (clean string, changed boo
 	s.written.note(text[at:])
 	out.WriteString(text[at:])
 	return out.String(), true
+}
+
+// plainTexts are some texts that have no pattern, and that were noted as written. Most texts in objects are the same each time. A text
+// replaces another one with the same hash.
+type plainTexts struct {
+	seed  maphash.Seed
+	texts [2][plainSlots]string // without patterns, and without those of strong values
+	some  bool                  // there is one
+}
+
+const (
+	plainSlots = 1 << 13
+	maxPlain   = 128 // bytes of a text
+)
+
+// slot returns where text may be.
+func (p *plainTexts) slot(text string, onlyStrong bool) *string {
+	at := maphash.String(p.seed, text) % plainSlots
+	if onlyStrong {
+		return &p.texts[1][at]
+	}
+	return &p.texts[0][at]
+}
+
+// has reports whether text is one of p.
+func (p *plainTexts) has(text string, onlyStrong bool) bool {
+	return len(text) <= maxPlain && *p.slot(text, onlyStrong) == text
+}
+
+// put adds a text.
+func (p *plainTexts) put(text string, onlyStrong bool) {
+	if len(text) <= maxPlain {
+		*p.slot(text, onlyStrong), p.some = strings.Clone(text), true // it may be a part of an object
+	}
+}
+
+// clear removes all texts, since there is another pattern.
+func (p *plainTexts) clear() {
+	if p.some {
+		clear(p.texts[0][:])
+		clear(p.texts[1][:])
+		p.some = false
+	}
 }
 
 // find returns the patterns in text. Those that overlap are one match, without a mark. enough is false if it would cost too much.

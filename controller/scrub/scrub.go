@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -58,17 +57,26 @@ type Scrubber struct {
 	added    map[packed.Ref]bool // Secrets that were added
 	values   map[[sha256.Size]byte]bool
 	patterns index
+	plain    *plainTexts
 	written  written // what was left as it is
 	late     bool
-	path     []string // of the value that is looked at
+	path     []step   // of the value that is looked at
+	entries  []entry  // of the maps that are looked at
 	redacted []string // the paths of what was replaced in an object
+	buffer   []byte
+}
+
+// A step is a part of a path: the key of a map, or if that is empty, the index of a list.
+type step struct {
+	key   string
+	index int
 }
 
 // New returns a Scrubber without Secrets, with a random key.
 func New() *Scrubber {
 	s := &Scrubber{key: make([]byte, sha256.Size), seed: maphash.MakeSeed(), added: map[packed.Ref]bool{}, values: map[[sha256.Size]byte]bool{}}
 	_, _ = rand.Read(s.key) // never fails
-	s.patterns, s.written = newIndex(s.seed), newWritten()
+	s.patterns, s.plain, s.written = newIndex(s.seed), &plainTexts{seed: s.seed}, newWritten()
 	return s
 }
 
@@ -121,6 +129,7 @@ func (s *Scrubber) AddText(value string) {
 		return
 	}
 	s.values[sum] = true
+	s.plain.clear()
 	s.late = s.late || s.written.mayHaveValue(value)
 	s.patterns.add(value, s.mark(value))
 	for word := range wordsOf(value) {
@@ -132,6 +141,9 @@ func (s *Scrubber) AddText(value string) {
 // Late reports whether a value was added that may be in a text which was not replaced before. It is certain that there is none if Late
 // is false and the values look like passwords; see strong.
 func (s *Scrubber) Late() bool { return s.late }
+
+// Values returns how many values were added.
+func (s *Scrubber) Values() int { return len(s.values) }
 
 // dataFields are the fields of a Secret with its values.
 var dataFields = []string{"data", "stringData"}
@@ -187,11 +199,19 @@ func (s *Scrubber) Object(o *object.Object) (content []byte, redacted []string, 
 
 // JSON is Object for any JSON-shaped value.
 func (s *Scrubber) JSON(v any) (text []byte, redacted []string, err error) {
-	s.path, s.redacted = s.path[:0], nil
-	v, _ = s.value(v)
-	text, err = tree.AppendJSON(nil, v)
-	return text, s.redacted, err
+	s.path, s.entries, s.redacted = s.path[:0], s.entries[:0], nil
+	if s.buffer, err = s.append(s.buffer[:0], v); err != nil {
+		return nil, nil, err
+	}
+	text = slices.Clone(s.buffer)
+	if cap(s.buffer) > maxSpare {
+		s.buffer = nil
+	}
+	return text, s.redacted, nil
 }
+
+// maxSpare is the size up to which the buffer of a text is used again.
+const maxSpare = 1 << 20
 
 // Text returns a text without the values, and whether something was replaced.
 func (s *Scrubber) Text(text string) (clean string, redacted bool) {
@@ -207,73 +227,87 @@ func (s *Scrubber) Name(name string) string {
 // note adds the current path to those of what was replaced.
 func (s *Scrubber) note() {
 	var path strings.Builder
-	for i, part := range s.path {
-		if i > 0 && !strings.HasPrefix(part, "[") {
-			path.WriteByte('.')
+	for i, step := range s.path {
+		switch {
+		case step.key == "":
+			path.WriteString("[" + strconv.Itoa(step.index) + "]")
+		case i > 0:
+			path.WriteString("." + step.key)
+		default:
+			path.WriteString(step.key)
 		}
-		path.WriteString(part)
 	}
 	s.redacted = append(s.redacted, path.String())
 }
 
-// value returns v without the values, and whether it differs from v.
-func (s *Scrubber) value(v any) (clean any, changed bool) {
-	switch v := v.(type) {
+// append appends the JSON of v without the values.
+func (s *Scrubber) append(dst []byte, v any) ([]byte, error) {
+	switch x := v.(type) {
 	case string:
-		if s.isFixed() {
-			return v, false
-		}
-		clean, changed := s.text(v, s.isName())
-		if changed {
-			s.note()
-		}
-		return clean, changed
+		return s.appendText(dst, x), nil
 	case int64:
-		return s.number(v, strconv.FormatInt(v, 10))
-	case float64:
-		if v != math.Trunc(v) {
-			return v, false
+		if x > -1e4 && x < 1e5 { // too short to be replaced
+			break
 		}
-		return s.number(v, strconv.FormatFloat(v, 'f', -1, 64))
+		return tree.AppendJSON(dst, s.number(v, strconv.FormatInt(x, 10)))
+	case float64:
+		if x != math.Trunc(x) {
+			break
+		}
+		return tree.AppendJSON(dst, s.number(v, strconv.FormatFloat(x, 'f', -1, 64)))
 	}
-	if m, ok := tree.MapOf(v); ok {
-		return s.object(v, m)
+	if m, ok := tree.MapOf(v); ok && m.Len() > 0 {
+		return s.appendMap(dst, m)
 	}
-	if list, ok := tree.ArrayOf(v); ok {
-		return s.list(v, list)
+	if list, ok := tree.ArrayOf(v); ok && list.Len() > 0 {
+		return s.appendList(dst, list)
 	}
-	return v, false
+	return tree.AppendJSON(dst, v)
+}
+
+// appendText is append for a text.
+func (s *Scrubber) appendText(dst []byte, text string) []byte {
+	if s.isFixed() {
+		return tree.AppendText(dst, text)
+	}
+	clean, changed := s.text(text, s.isName())
+	if changed {
+		s.note()
+	}
+	return tree.AppendText(dst, clean)
 }
 
 // number replaces a number that is written like a value by another one of as many digits.
-func (s *Scrubber) number(v any, text string) (clean any, changed bool) {
+func (s *Scrubber) number(v any, text string) any {
 	if len(text) < shortestNumber || len(text) > maxDigits || !s.patterns.has(text) {
-		return v, false
+		return v
 	}
 	s.note()
 	sum := s.sum(text)
 	low := int64(math.Pow10(len(text) - 1))
-	return low + int64(binary.BigEndian.Uint64(sum[:])%uint64(9*low)), true
+	return low + int64(binary.BigEndian.Uint64(sum[:])%uint64(9*low))
 }
 
 // maxDigits is the maximum length of a number that is replaced. The result fits into an int64.
 const maxDigits = 18
 
-// list is value for lists.
-func (s *Scrubber) list(v any, list tree.Array) (clean any, changed bool) {
-	out, i := make([]any, list.Len()), 0
+// appendList is append for a list.
+func (s *Scrubber) appendList(dst []byte, list tree.Array) ([]byte, error) {
+	dst = append(dst, '[')
+	at := len(s.path)
+	s.path = append(s.path, step{})
+	var err error
 	for item := range elements(list) {
-		s.path = append(s.path, "["+strconv.Itoa(i)+"]")
-		var differs bool
-		out[i], differs = s.value(item)
-		changed = changed || differs
-		s.path = s.path[:len(s.path)-1]
-		i++
+		if s.path[at].index > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = s.append(dst, item); err != nil {
+			return nil, err
+		}
+		s.path[at].index++
 	}
-	if !changed {
-		return v, false
-	}
-	return out, true
+	s.path = s.path[:at]
+	return append(dst, ']'), nil
 }
 
 // elements returns the elements of a list. Those of a packed one are read in their order, since each is found after the one before.
@@ -290,41 +324,66 @@ func elements(list tree.Array) iter.Seq[any] {
 	}
 }
 
-// object is value for maps. Whatever is written like a Secret is treated like one, wherever it is.
-func (s *Scrubber) object(v any, m tree.Map) (clean any, changed bool) {
-	secret := isSecret(m)
-	var out map[string]any
+// appendMap is append for a map. Whatever is written like a Secret is treated like one, wherever it is.
+func (s *Scrubber) appendMap(dst []byte, m tree.Map) ([]byte, error) {
+	secret, renamed := isSecret(m), false
+	at, first := len(s.path), len(s.entries)
+	s.path = append(s.path, step{})
+	dst = append(dst, '{')
+	begin := len(dst)
+	var err error
 	for key, item := range m.All() {
-		newKey, keyDiffers := s.text(key, true)
-		s.path = append(s.path, newKey)
-		cleanItem, differs := s.field(secret, key, item)
-		s.path = s.path[:len(s.path)-1]
-		if !differs && !keyDiffers {
-			continue
+		name, differs := s.text(key, true)
+		renamed = renamed || differs
+		s.path[at].key = name
+		from := len(dst)
+		dst = append(tree.AppendText(dst, name), ':')
+		if dst, err = s.appendField(dst, secret, key, item); err != nil {
+			return nil, err
 		}
-		if out == nil {
-			out = maps.Collect(m.All())
-		}
-		delete(out, key)
-		out[newKey] = cleanItem
+		dst = append(dst, ',')
+		s.entries = append(s.entries, entry{name, from, len(dst)})
 	}
-	if out == nil {
-		return v, false
+	if renamed {
+		dst = sorted(dst, begin, s.entries[first:])
 	}
-	return out, true
+	s.path, s.entries = s.path[:at], s.entries[:first]
+	dst[len(dst)-1] = '}' // in place of the last comma
+	return dst, nil
 }
 
-// field is value for a field of a map, whose key is the end of the path. secret: the map is a Secret.
-func (s *Scrubber) field(secret bool, key string, v any) (clean any, changed bool) {
+// entry is where the JSON of an entry of a map is, with the comma after it.
+type entry struct {
+	key      string
+	from, to int
+}
+
+// sorted sorts the entries that follow each other from begin to the end of text. Of several with one key, it keeps the last.
+func sorted(text []byte, begin int, entries []entry) []byte {
+	before := slices.Clone(text[begin:])
+	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	text = text[:begin]
+	for i, e := range entries {
+		if i+1 == len(entries) || entries[i+1].key != e.key {
+			text = append(text, before[e.from-begin:e.to-begin]...)
+		}
+	}
+	return text
+}
+
+// appendField is append for a field of a map, whose key is the end of the path. secret: the map is a Secret.
+func (s *Scrubber) appendField(dst []byte, secret bool, key string, v any) ([]byte, error) {
 	if secret && slices.Contains(dataFields, key) {
-		return s.data(v, key)
+		if values, ok := tree.MapOf(v); ok {
+			return tree.AppendJSON(dst, s.data(values, key))
+		}
 	}
 	if text, ok := v.(string); ok {
 		if before, found := s.annotation(key, text); found {
-			return before, true
+			return tree.AppendText(dst, before), nil
 		}
 	}
-	return s.value(v)
+	return s.append(dst, v)
 }
 
 // isSecret reports whether m has the kind of a Secret.
@@ -347,7 +406,7 @@ func (s *Scrubber) annotation(key, text string) (clean string, found bool) {
 	if before == nil {
 		return s.mark(text), true // it cannot be read: nothing of it is shown
 	}
-	inner := &Scrubber{key: s.key, seed: s.seed, patterns: s.patterns, written: s.written}
+	inner := &Scrubber{key: s.key, seed: s.seed, patterns: s.patterns, plain: s.plain, written: s.written}
 	content, _, err := inner.JSON(before)
 	if err != nil {
 		return s.mark(text), true
@@ -355,12 +414,8 @@ func (s *Scrubber) annotation(key, text string) (clean string, found bool) {
 	return string(content), true
 }
 
-// data replaces all values of a Secret.
-func (s *Scrubber) data(v any, field string) (clean any, changed bool) {
-	values, ok := tree.MapOf(v)
-	if !ok {
-		return s.value(v)
-	}
+// data returns the values of a Secret, all replaced.
+func (s *Scrubber) data(values tree.Map, field string) map[string]any {
 	out := map[string]any{}
 	for key, item := range values.All() {
 		value, encoded := plain(item, field)
@@ -368,7 +423,7 @@ func (s *Scrubber) data(v any, field string) (clean any, changed bool) {
 			out[key] = item
 			continue
 		}
-		s.path = append(s.path, key)
+		s.path = append(s.path, step{key: key})
 		s.note()
 		s.path = s.path[:len(s.path)-1]
 		mark := s.mark(value)
@@ -377,7 +432,7 @@ func (s *Scrubber) data(v any, field string) (clean any, changed bool) {
 		}
 		out[key] = mark
 	}
-	return out, true
+	return out
 }
 
 // isName reports whether the current path is that of the name of an object: there only what looks like a password is replaced, since
@@ -385,10 +440,10 @@ func (s *Scrubber) data(v any, field string) (clean any, changed bool) {
 func (s *Scrubber) isName() bool {
 	n := len(s.path)
 	switch {
-	case n == 2 && s.path[0] == "metadata":
-		return s.path[1] == "name" || s.path[1] == "namespace" || s.path[1] == "generateName"
-	case n == 4 && s.path[0] == "metadata" && s.path[1] == "ownerReferences":
-		return s.path[3] == "name"
+	case n == 2 && s.path[0].key == "metadata":
+		return s.path[1].key == "name" || s.path[1].key == "namespace" || s.path[1].key == "generateName"
+	case n == 4 && s.path[0].key == "metadata" && s.path[1].key == "ownerReferences":
+		return s.path[3].key == "name"
 	}
 	return false
 }
@@ -398,11 +453,11 @@ func (s *Scrubber) isFixed() bool {
 	n := len(s.path)
 	switch {
 	case n == 1:
-		return s.path[0] == "apiVersion" || s.path[0] == "kind"
-	case n == 2 && s.path[0] == "metadata":
-		return slices.Contains([]string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"}, s.path[1])
-	case n == 4 && s.path[0] == "metadata" && s.path[1] == "ownerReferences":
-		return s.path[3] != "name"
+		return s.path[0].key == "apiVersion" || s.path[0].key == "kind"
+	case n == 2 && s.path[0].key == "metadata":
+		return slices.Contains([]string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"}, s.path[1].key)
+	case n == 4 && s.path[0].key == "metadata" && s.path[1].key == "ownerReferences":
+		return s.path[3].key != "name"
 	}
 	return false
 }

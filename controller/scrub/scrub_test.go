@@ -13,6 +13,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/engine/tree"
 )
 
 // secretWith returns a Secret with values in data.
@@ -125,8 +126,8 @@ func randomValue(r *rand.Rand) string {
 	return string(value)
 }
 
-// randomObject returns a value with parts in it at random places.
-func randomObject(r *rand.Rand, depth int, part func() string) any {
+// randomObject returns a value with parts in it at random places, and also in keys if these are strong.
+func randomObject(r *rand.Rand, depth int, part func() string, inKeys bool) any {
 	switch n := r.IntN(6); {
 	case depth == 0 || n < 2:
 		return part()
@@ -135,13 +136,17 @@ func randomObject(r *rand.Rand, depth int, part func() string) any {
 	case n == 3:
 		list := make([]any, r.IntN(4))
 		for i := range list {
-			list[i] = randomObject(r, depth-1, part)
+			list[i] = randomObject(r, depth-1, part, inKeys)
 		}
 		return list
 	}
 	m := map[string]any{}
 	for i := range r.IntN(5) {
-		m[fmt.Sprint("key", i)] = randomObject(r, depth-1, part)
+		key := fmt.Sprint("key", i)
+		if inKeys && r.IntN(4) == 0 {
+			key = part()
+		}
+		m[key] = randomObject(r, depth-1, part, inKeys)
 	}
 	return m
 }
@@ -150,9 +155,10 @@ func randomObject(r *rand.Rand, depth int, part func() string) any {
 func TestNoValueIsWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
-		s, values := New(), map[string]string{}
+		s, values, allStrong := New(), map[string]string{}, true
 		for i := range 1 + r.IntN(4) {
-			values[fmt.Sprint(i)] = randomValue(r)
+			value := randomValue(r)
+			values[fmt.Sprint(i)], allStrong = value, allStrong && strong(value)
 		}
 		secret := secretWith(values)
 		s.Add(secret)
@@ -164,12 +170,15 @@ func TestNoValueIsWritten(t *testing.T) {
 			return []string{"", "a", "-", "="}[r.IntN(4)] + shown[r.IntN(len(shown))](value) + []string{"", "b", " "}[r.IntN(3)]
 		}
 		for range 5 {
-			o := object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "x"}, "spec": randomObject(r, 4, part)})
+			o := object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "x"}, "spec": randomObject(r, 4, part, allStrong)})
 			if r.IntN(2) == 0 {
 				o = objecttest.Packed(t, o)
 			}
 			content, _, text := scrubbed(t, s, o)
 			_, _, secretText := scrubbed(t, s, secret)
+			if canonical, err := tree.AppendJSON(nil, content); err != nil || string(canonical) != text {
+				t.Fatalf("round %d: the text is %s, want %s", round, text, canonical)
+			}
 			all := text + secretText + strings.Join(leaves(content), "\n")
 			for _, value := range values {
 				for _, form := range []string{value, asJSON(value), base64.StdEncoding.EncodeToString([]byte(value)), core(base64.StdEncoding, value, 1), core(base64.StdEncoding, value, 2)} {
@@ -260,12 +269,16 @@ func TestValueThatIsKnownTooLate(t *testing.T) {
 		if s.Late() {
 			t.Fatalf("round %d: it is late without a reason", round)
 		}
-		if _, changed := s.Text("x " + shown[5*r.IntN(2)](value)); changed {
+		text := "x " + shown[5*r.IntN(2)](value)
+		if _, changed := s.Text(text); changed {
 			continue // a short one was in it
 		}
 		s.Add(secretWith(map[string]string{"a": value}))
 		if !s.Late() {
 			t.Fatalf("round %d: %q is not late", round, value)
+		}
+		if clean, changed := s.Text(text); !changed {
+			t.Fatalf("round %d: %q is written a second time", round, clean)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	case float64:
 		return appendFloat(dst, v)
 	case string:
-		return appendText(dst, v), nil
+		return AppendText(dst, v), nil
 	case map[string]any:
 		return appendGoMap(dst, v)
 	case []any:
@@ -46,7 +46,7 @@ func appendGoMap(dst []byte, m map[string]any) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendText(dst, key), ':')
+		dst = append(AppendText(dst, key), ':')
 		if dst, err = AppendJSON(dst, m[key]); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func appendMap(dst []byte, m Map) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendText(dst, key), ':')
+		dst = append(AppendText(dst, key), ':')
 		if dst, err = AppendJSON(dst, v); err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 	return dst, nil
 }
 
-// appendText appends a string. Only strings with special characters need the encoder of Go.
-func appendText(dst []byte, s string) []byte {
+// AppendText appends the JSON text of a string. Only strings with special characters need the encoder of Go.
+func AppendText(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			text, _ := json.Marshal(s) // fails for no string
