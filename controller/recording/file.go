@@ -78,16 +78,12 @@ func (f *File) problem(err error) {
 func (f *File) read(use func(line Line, number int) error) (Header, error) {
 	in, err := os.Open(f.Path)
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return Header{}, err
+		return Header{}, withoutPath(err)
 	}
 	defer in.Close()
 	r, err := NewReader(in)
 	if err != nil {
-		return Header{}, err
+		return Header{}, withoutPath(err)
 	}
 	for {
 		line, err := r.Next()
@@ -98,6 +94,15 @@ func (f *File) read(use func(line Line, number int) error) (Header, error) {
 			return r.Header(), err
 		}
 	}
+}
+
+// withoutPath returns the error of a file without its path.
+func withoutPath(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // check is the first reading.
@@ -132,8 +137,11 @@ func (f *File) check() (err error) {
 	case errors.Is(err, io.EOF):
 		return nil
 	case f.Header.Format == 0: // there is no header
-	case errors.Is(err, ErrCutOff), errors.As(err, &line):
+	case errors.Is(err, ErrCutOff):
 		f.problem(err)
+		return nil
+	case errors.As(err, &line):
+		f.problem(fmt.Errorf("%w; this line and what follows it were not read", err))
 		return nil
 	}
 	return err

@@ -160,7 +160,7 @@ func (d *Reader) broken(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w after line %d", ErrCutOff, d.line)
+		return fmt.Errorf("%w; the last one is line %d", ErrCutOff, d.line)
 	case errors.As(err, &corrupt), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
 		return &LineError{d.line + 1, fmt.Errorf("the file is damaged: %w", err)}
 	}

@@ -121,9 +121,14 @@ func (r *run) findVersions() error {
 	case len(r.versions) > 0:
 		return nil
 	case len(others) == 0:
-		return fmt.Errorf("%s: the recording has no controllers", r.File.Path)
+		return r.unusable("the recording has no controllers")
 	}
-	return fmt.Errorf("%s: the recording has no calls of %s: it has those of %s", r.File.Path, object.Describe(r.Controller), strings.Join(others, ", "))
+	return r.unusable("the recording has no calls of %s: it has those of %s", object.Describe(r.Controller), strings.Join(others, ", "))
+}
+
+// unusable returns an error about the recording, with what is wrong with the file: that may be the reason.
+func (r *run) unusable(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", r.File.Path, errors.Join(append([]error{fmt.Errorf(format, args...)}, r.File.Problems...)...))
 }
 
 // checkParents returns an error if no call could be replayed because the parents are of other kinds, or if there are no calls.
@@ -131,9 +136,9 @@ func (r *run) checkParents() error {
 	name, p := object.Describe(r.Controller), r.report
 	switch {
 	case p.calls == 0:
-		return fmt.Errorf("%s: the recording has no calls of %s", r.File.Path, name)
+		return r.unusable("the recording has no calls of %s", name)
 	case p.report.Calls == 0:
-		return fmt.Errorf("%s: the recording has %s of %s, and none is selected", r.File.Path, count(p.calls, "call", "calls"), name)
+		return r.unusable("the recording has %s of %s, and none is selected", count(p.calls, "call", "calls"), name)
 	}
 	for kind := range p.kinds {
 		if r.edited.Rule(kind) != nil {
