@@ -169,15 +169,15 @@ func (p *previewing) planChildren(parent *object.Object, observed *object.Set, r
 		kind := op.Object.GroupVersionKind()
 		want := response.Children.Get(kind, object.KeyOf(op.Object))
 		w := Write{Op: op, Field: op.Differs.String(), Rolls: p.binding.Rules[kind].Rolls() && want != nil && !op.Creates(), Wanted: want}
-		w.Effect = effectOf(op, want)
+		w.Effect = EffectOf(op, want)
 		w.Doubtful = isDoubtful(op, want, policy)
 		p.result.add(w)
 	}
 	return err
 }
 
-// effectOf returns the effect of a write to a child. want is the child as it is desired; nil if it is not.
-func effectOf(op plan.Op, want *object.Object) Effect {
+// EffectOf returns the effect of a write to a child. want is the child as it is desired; nil if it is not.
+func EffectOf(op plan.Op, want *object.Object) Effect {
 	switch {
 	case op.Creates():
 		return Create

@@ -99,13 +99,13 @@ func differing(writes, live []*Write) (left []*Write, drift int) {
 func relative(w, live *Write) *Write {
 	changed := *w
 	changed.Live = live.Action
-	if how, _ := restartOf(live); how != "" {
-		here, _ := restartOf(w)
+	if how, _ := RestartOf(live); how != "" {
+		here, _ := RestartOf(w)
 		changed.NoRestart = here == how
 	}
 	if live.After != nil && w.After != nil {
 		changed.Before, changed.After, changed.Fields = live.After, w.After, nil
-		if how, _ := restartOf(w); how == "" { // the live version changes the Pod template, and the new one does not
+		if how, _ := RestartOf(w); how == "" { // the live version changes the Pod template, and the new one does not
 			changed.NoRestart = true
 		}
 	}

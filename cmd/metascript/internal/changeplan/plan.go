@@ -95,7 +95,7 @@ func changeOf(w *Write) Change {
 		Action: w.Action, APIVersion: w.Object.Kind.GroupVersion().String(), Kind: w.Object.Kind.Kind, Namespace: w.Object.Namespace,
 		Name: w.text(w.Object.Name), Why: w.text(w.Why), Rolling: w.Rolling, Live: w.Live, write: w,
 	}
-	if c.Restart, c.Pods = restartOf(w); !c.Restart.Restarts() {
+	if c.Restart, c.Pods = RestartOf(w); !c.Restart.Restarts() {
 		c.Pods = nil
 	}
 	for _, field := range w.Fields {

@@ -27,8 +27,8 @@ const (
 // Restarts reports whether Pods restart.
 func (r Restart) Restarts() bool { return r != "" && r != Held && r != NewPods }
 
-// restartOf returns how a write restarts Pods, and how many; nil if their number is not known.
-func restartOf(w *Write) (Restart, *int) {
+// RestartOf returns how a write restarts Pods, and how many; nil if their number is not known.
+func RestartOf(w *Write) (Restart, *int) {
 	if w.NoRestart || w.Before == nil {
 		return "", nil
 	}

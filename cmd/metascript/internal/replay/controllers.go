@@ -33,6 +33,8 @@ type loaded struct {
 	finder      kube.Finder
 
 	scripts sync.Map // of a scriptKey; the scripts with the limits of a recording
+	verbsMu sync.Mutex
+	verbs   map[changeID]string // guarded by verbsMu
 }
 
 // A scriptKey is a hook with the limits of a recorded call.

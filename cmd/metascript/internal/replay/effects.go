@@ -1,20 +1,24 @@
 package replay
 
 import (
-	"slices"
+	"crypto/sha256"
 
+	"metascript/cmd/metascript/internal/changeplan"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/preview"
+	"metascript/engine/packed"
+	"metascript/engine/tree"
 )
 
 // The verbs of effects, the most dangerous first.
 const (
-	wouldDelete   = "delete"
-	wouldRecreate = "recreate"
+	wouldDelete   = string(preview.Delete)
+	wouldRecreate = string(preview.Recreate)
 	wouldRoll     = "roll"    // to update or to recreate, one at a time
-	wouldRestart  = "restart" // to update, so that the Pods are created again
-	wouldUpdate   = "update"
-	wouldCreate   = "create"
+	wouldRestart  = "restart" // to update, so that Pods restart
+	wouldUpdate   = string(preview.Update)
+	wouldCreate   = string(preview.Create)
 	wouldLeave    = "leave" // to leave as it is, since the update method is OnDelete
 )
 
@@ -34,118 +38,155 @@ func (r *run) effects(res *result, parent *object.Object) []effect {
 		return nil
 	}
 	observed := &object.Set{}
-	for _, kind := range c.children {
-		observed.Declare(kind)
-	}
 	if err := j.put(observed, j.call.Children, c.declares); err != nil {
 		return nil // the call could not be made either
 	}
-	policy := c.policy(j.serverSide)
-	before, wanted := map[effect]bool{}, res.after.children
-	if res.before.failure == "" {
-		differs := map[object.Ref]bool{} // what both answers say is written in the same way
-		for _, d := range res.differences {
-			differs[d.child] = true
-		}
-		observed, wanted = only(observed, differs), only(wanted, differs)
-		desired := copies(only(res.before.children, differs))
-		for _, e := range c.planned(observed, desired, policy) {
-			before[e] = true
-		}
-		if c.serverSide(j.serverSide) {
-			policy.Memory = applied(observed, desired, policy)
-			clear(before)
-		}
+	before, failed := res.before.children, res.before.failure != ""
+	if failed {
+		before = &object.Set{}
 	}
 	var all []effect
-	for _, e := range c.planned(observed, wanted, policy) {
-		creates := e.verb == wouldCreate && res.after.finalized && object.Deleting(parent)
-		ofLatest := j.call.Revision != "" && (e.verb == wouldDelete || e.verb == wouldCreate) // which children there are, the latest revision decides
-		if before[e] || creates || ofLatest {
+	for _, ref := range res.touched(observed) {
+		change := change{observed.Get(ref.Kind, ref.Key), before.Get(ref.Kind, ref.Key), res.after.children.Get(ref.Kind, ref.Key)}
+		verb := c.verb(change, !failed, j.serverSide)
+		creates := verb == wouldCreate && res.after.finalized && object.Deleting(parent)
+		ofLatest := j.call.Revision != "" && (verb == wouldDelete || verb == wouldCreate) // which children there are, the latest revision decides
+		if verb == "" || creates || ofLatest {
 			continue
 		}
-		if e.verb == wouldUpdate && restarts(e.child, res) {
-			e.verb = wouldRestart
+		if (verb == wouldUpdate || verb == wouldRecreate || verb == wouldRestart) && c.rolls(ref.Kind) {
+			verb = wouldRoll
 		}
-		if (e.verb == wouldUpdate || e.verb == wouldRecreate || e.verb == wouldRestart) && c.rolls(e.child.Kind) {
-			e.verb = wouldRoll
-		}
-		all = append(all, e)
+		all = append(all, effect{verb, ref})
 	}
 	return all
 }
 
-// planned returns what the writes for the children of a parent would do.
-func (c *loaded) planned(observed, desired *object.Set, policy plan.Policy) []effect {
-	writes, _ := plan.Children(observed, desired, policy) // an error is about single children, of which nothing is known then
-	var all []effect
-	for _, op := range writes.Ops {
-		all = append(all, effect{verbOf(op), object.RefOf(op.Object)})
+// touched returns the children that differ; all if the call failed before. What both answers say is written in the same way.
+func (res *result) touched(observed *object.Set) []object.Ref {
+	var all []object.Ref
+	seen := map[object.Ref]bool{{}: true} // of differences that are not of a child
+	add := func(ref object.Ref) {
+		if !seen[ref] {
+			seen[ref] = true
+			all = append(all, ref)
+		}
 	}
-	for _, left := range writes.Suppressed {
-		all = append(all, effect{wouldLeave, object.RefOf(left.Child)})
+	for _, d := range res.differences {
+		add(d.child)
+	}
+	if res.before.failure != "" {
+		for _, set := range []*object.Set{res.after.children, observed} {
+			for o := range set.Added() {
+				add(object.RefOf(o))
+			}
+		}
 	}
 	return all
 }
 
-// verbOf returns what a write would do.
-func verbOf(op plan.Op) string {
+// A change is a child as it was observed, as the recorded answer has it, and as the new one has it. Each may be nil.
+type change [3]*object.Object
+
+// A changeID identifies the content of a change, and how children are written.
+type changeID struct {
+	contents             [3]contentID
+	answered, serverSide bool
+}
+
+// A contentID identifies the content of an object: a recorded one by its place in memory, and others by their hash.
+type contentID struct {
+	ref packed.Ref
+	sum [sha256.Size]byte
+}
+
+// maxVerbs is how many verbs are remembered.
+const maxVerbs = 1 << 16
+
+// verb returns what the new answer would do to a child; "" if nothing, or what the recorded answer would do too. answered: there is a recorded
+// answer. Most children of a call are as in the one before, so what they need is remembered.
+func (c *loaded) verb(of change, answered, serverSide bool) string {
+	id := changeID{answered: answered, serverSide: serverSide}
+	for i, o := range of {
+		switch {
+		case o == nil:
+		case o.Packed().IsZero():
+			text, err := tree.AppendJSON(nil, o.Value())
+			if err != nil {
+				return c.newVerb(of, answered, serverSide)
+			}
+			id.contents[i].sum = sha256.Sum256(text)
+		default:
+			id.contents[i].ref = o.Packed().Ref()
+		}
+	}
+	c.verbsMu.Lock()
+	verb, found := c.verbs[id]
+	c.verbsMu.Unlock()
+	if found {
+		return verb
+	}
+	verb = c.newVerb(of, answered, serverSide)
+	c.verbsMu.Lock()
+	defer c.verbsMu.Unlock()
+	if c.verbs == nil || len(c.verbs) >= maxVerbs {
+		c.verbs = map[changeID]string{}
+	}
+	c.verbs[id] = verb
+	return verb
+}
+
+// newVerb is verb for a change that is not remembered.
+func (c *loaded) newVerb(of change, answered, serverSide bool) string {
+	have, before, want := of[0], of[1], of[2]
+	policy, earlier := c.policy(serverSide), ""
 	switch {
-	case op.Creates():
-		return wouldCreate
-	case op.Verb == plan.DryRun || op.Verb == plan.Delete && op.Replacement != nil:
-		return wouldRecreate
-	case op.Verb == plan.Delete:
-		return wouldDelete
+	case !answered:
+	case !c.serverSide(serverSide):
+		earlier = planned(have, before, policy)
+	case have != nil && before != nil:
+		policy.Memory = applied(have, before, policy)
 	}
-	return wouldUpdate
-}
-
-// only returns a set with some objects of another.
-func only(set *object.Set, refs map[object.Ref]bool) *object.Set {
-	some := &object.Set{}
-	for _, kind := range set.Kinds() {
-		some.Declare(kind)
+	verb := planned(have, want, policy)
+	if verb == earlier {
+		return ""
 	}
-	for o := range set.Added() {
-		if refs[object.RefOf(o)] {
-			some.Put(o)
+	if verb == wouldUpdate && before != nil {
+		restart, _ := changeplan.RestartOf(&changeplan.Write{Action: changeplan.Update, Object: object.RefOf(want), Before: before, After: want})
+		if restart.Restarts() {
+			return wouldRestart
 		}
 	}
-	return some
+	return verb
 }
 
-// copies returns a set with copies of packed objects, which a plan may change.
-func copies(set *object.Set) *object.Set {
-	all := &object.Set{}
-	for o := range set.Added() {
-		all.Put(object.Copy(o))
+// planned returns what the server would do so that a child becomes what is desired. Both may be nil.
+func planned(have, want *object.Object, policy plan.Policy) string {
+	writes, _ := plan.Children(setOf(have), setOf(want), policy) // after an error, nothing is known
+	for _, op := range writes.Ops {
+		return string(preview.EffectOf(op, want))
 	}
-	return all
+	if len(writes.Suppressed) > 0 {
+		return wouldLeave
+	}
+	return ""
 }
 
-// applied returns a memory in which the recorded answer was applied to the observed children: the recording does not have what was applied
-// to them.
-func applied(observed, desired *object.Set, policy plan.Policy) plan.Memory {
+// setOf returns a set with an object, as a copy since a plan may change it; without one if it is nil.
+func setOf(o *object.Object) *object.Set {
+	set := &object.Set{}
+	if o != nil {
+		set.Put(object.Copy(o))
+	}
+	return set
+}
+
+// applied returns a memory in which the recorded answer was applied to a child: the recording does not have what was applied to it.
+func applied(have, before *object.Object, policy plan.Policy) plan.Memory {
 	memory := plan.Memory{}
-	asNew, _ := plan.Children(&object.Set{}, desired, policy)
+	asNew, _ := plan.Children(&object.Set{}, setOf(before), policy)
 	for _, op := range asNew.Ops {
-		if have := observed.Get(op.Object.GroupVersionKind(), object.KeyOf(op.Object)); have != nil {
-			_ = memory.Note(have, op.Object) // without it, the child counts as changed
-		}
+		_ = memory.Note(have, op.Object) // without it, the child counts as changed
 	}
 	return memory
-}
-
-// podOwners are the kinds whose Pods are created again when their template changes.
-var podOwners = []string{"Deployment", "StatefulSet", "DaemonSet"}
-
-// restarts reports whether an update of a child creates its Pods again.
-func restarts(child object.Ref, res *result) bool {
-	if child.Kind.Group != "apps" || !slices.Contains(podOwners, child.Kind.Kind) {
-		return false
-	}
-	return slices.ContainsFunc(res.differences, func(d difference) bool {
-		return d.child == child && len(d.path) >= 2 && d.path[0] == "spec" && d.path[1] == "template"
-	})
 }

@@ -37,8 +37,42 @@ type fixture struct {
 	known   *schemas.Set
 }
 
+// recordings are those that record has made, by the folder of the example, or "fleet".
+var recordings = map[string][]byte{}
+
+// recordFleet returns a recording of the controller of fleet.
+func recordFleet(t testing.TB) *fixture {
+	t.Helper()
+	return recordOnce(t, "fleet", fleet(t))
+}
+
+// recordExample returns a recording of an example.
+func recordExample(t testing.TB, name string) *fixture {
+	t.Helper()
+	return recordOnce(t, name, filepath.Join(exampleDir, name))
+}
+
+// recordOnce is record for a folder with the same files each time.
+func recordOnce(t testing.TB, name, dir string) *fixture {
+	t.Helper()
+	f := open(t, dir)
+	if recordings[name] == nil {
+		recordings[name] = f.record()
+	}
+	f.write(recordings[name])
+	return f
+}
+
 // record runs the server with the controller in a folder in a simulated cluster, with objects and steps, and records it.
 func record(t testing.TB, dir string) *fixture {
+	t.Helper()
+	f := open(t, dir)
+	f.write(f.record())
+	return f
+}
+
+// open returns a fixture without a recording.
+func open(t testing.TB, dir string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dir: dir, file: filepath.Join(t.TempDir(), "recording")}
 	docs := f.docs()
@@ -57,24 +91,29 @@ func record(t testing.TB, dir string) *fixture {
 	if f.known, err = schemaflags.WithOwn(schemas.Kubernetes(), crds...); err != nil {
 		t.Fatal(err)
 	}
-	files, err := simulation.ReadFiles([]string{dir})
+	return f
+}
+
+// record makes a recording.
+func (f *fixture) record() []byte {
+	f.t.Helper()
+	files, err := simulation.ReadFiles([]string{f.dir})
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	recorder := recording.New(recording.Options{Program: "test"})
 	var shown bytes.Buffer
 	options := simulation.Options{Start: began, Out: &shown, Server: controller.Options{Sandbox: f.sandbox.Sandbox, Log: slog.New(slog.DiscardHandler), Sinks: []observe.Sink{recorder}}}
-	if err := simulation.RunAll(t.Context(), files, options); err != nil {
-		t.Fatalf("%v\n%s", err, shown.String())
+	if err := simulation.RunAll(f.t.Context(), files, options); err != nil {
+		f.t.Fatalf("%v\n%s", err, shown.String())
 	}
 	var out bytes.Buffer
-	ended, stop := context.WithCancel(t.Context())
+	ended, stop := context.WithCancel(f.t.Context())
 	stop() // it writes what it has
 	if _, err := recorder.Run(ended, &out); err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	f.write(out.Bytes())
-	return f
+	return out.Bytes()
 }
 
 // write writes the file of the recording.

@@ -42,7 +42,7 @@ func TestExamplesAnswerAsBefore(t *testing.T) {
 			continue
 		}
 		t.Run(entry.Name(), func(t *testing.T) {
-			f := record(t, filepath.Join(exampleDir, entry.Name()))
+			f := recordExample(t, entry.Name())
 			report := f.replay(nil)
 			for _, g := range report.Differences { // a step of a simulation may edit the script, so that it fails
 				if strings.HasPrefix(g.Shape, "no error ") {
@@ -78,14 +78,14 @@ func effectsOf(all []Effect) map[string]int {
 }
 
 func TestHarmlessEdit(t *testing.T) {
-	r := record(t, fleet(t)).replay(nil, "size = parent[\"spec\"][\"size\"]", "site = parent[\"spec\"]\n          size = site[\"size\"]")
+	r := recordFleet(t).replay(nil, "size = parent[\"spec\"][\"size\"]", "site = parent[\"spec\"]\n          size = site[\"size\"]")
 	if r.Same != r.Calls || r.Calls < 8 || r.Parents != 4 || r.Unexpected > 0 {
 		t.Error(text(r))
 	}
 }
 
 func TestEditThatRestartsEverything(t *testing.T) {
-	r := record(t, fleet(t)).replay(nil, "image = \"nginx:1\"", "image = \"nginx:2\"")
+	r := recordFleet(t).replay(nil, "image = \"nginx:1\"", "image = \"nginx:2\"")
 	if diff := cmp.Diff(map[string]int{"Pod spec.containers[*].image": 4}, shapes(r)); diff != "" {
 		t.Errorf("shapes: %s\n%s", diff, text(r))
 	}
@@ -95,7 +95,7 @@ func TestEditThatRestartsEverything(t *testing.T) {
 }
 
 func TestEditThatDeletesForSomeParents(t *testing.T) {
-	r := record(t, fleet(t)).replay(nil, "range(size)", "range(min(size, 2))")
+	r := recordFleet(t).replay(nil, "range(size)", "range(min(size, 2))")
 	if diff := cmp.Diff(map[string]int{"Pod removed": 2, "status.pods": 2}, shapes(r)); diff != "" {
 		t.Errorf("shapes: %s\n%s", diff, text(r))
 	}
@@ -105,7 +105,7 @@ func TestEditThatDeletesForSomeParents(t *testing.T) {
 }
 
 func TestExpectedDifferences(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	for _, c := range []struct {
 		expect     []string
 		unexpected int
@@ -139,7 +139,7 @@ func TestOutputIsTheSameEachTime(t *testing.T) {
 }
 
 func TestErrorsOfTheScript(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	r := f.replay(nil, `parent["spec"]["size"]`, `parent["spec"]["sise"]`)
 	if len(r.Differences) != 1 || r.Differences[0].Calls != r.Calls || r.Unexpected != 1 {
 		t.Fatal(text(r))
@@ -158,7 +158,7 @@ func TestErrorsOfTheScript(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	all := f.replay(nil)
 	r := f.replay(func(o *Options) { o.Namespace, o.Parent = "default", "d" })
 	if r.Parents != 1 || r.Calls == 0 || r.Calls >= all.Calls {
@@ -201,7 +201,7 @@ func TestTimeAndRandomNumbers(t *testing.T) {
 
 // A difference that the recorded script has too is not one of the edit.
 func TestDifferencesThatAreNotOfTheEdit(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	f.write(edited(t, f.file, func(lines string) string {
 		return strings.ReplaceAll(lines, `"status":{"pods":3`, `"status":{"pods":4`)
 	}))
@@ -216,7 +216,7 @@ func TestDifferencesThatAreNotOfTheEdit(t *testing.T) {
 }
 
 func TestOtherControllers(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	for _, c := range []struct{ old, new, want string }{
 		{"name: sites}\nspec", "name: sitess}\nspec", "the recording has no calls of CompositeController sitess: it has those of CompositeController sites"},
 		{"apiVersion: example.com/v1, resource: sites", "apiVersion: apps/v1, resource: deployments", "the parents in the recording are of the kind Site, and those of CompositeController sites in the file are of the kind Deployment"},
@@ -260,7 +260,7 @@ func edited(t *testing.T, file string, edit func(string) string) []byte {
 }
 
 func TestDamagedRecordings(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	whole, err := os.ReadFile(f.file)
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +277,19 @@ func TestDamagedRecordings(t *testing.T) {
 	if r := f.replay(nil); len(r.NotReplayed) != 1 || r.NotReplayed[0].Parent != "Site default/c" || r.Unexpected != 1 || r.Same+r.NotReplayed[0].Calls != all.Calls {
 		t.Errorf("edited by hand: %s", text(r))
 	}
+	f.write(whole)
+	f.write(edited(t, f.file, func(lines string) string { // the last reconcile
+		at := strings.LastIndex(lines, `{"reconcile":`)
+		return lines[:at] + "[" + lines[at:]
+	}))
+	if r := f.replay(nil); r.Calls >= all.Calls || r.Same != r.Calls || !strings.Contains(text(r), "it is not a line of a recording: unexpected end of JSON input; this line and what follows it were not read") {
+		t.Errorf("a line that is not JSON: %s", text(r))
+	}
+	f.write(whole)
+	f.write(edited(t, f.file, func(lines string) string { return strings.ReplaceAll(lines, `{"object":{`, `{"object":{"x":`) }))
+	if _, err := f.try(nil); err == nil || !strings.Contains(err.Error(), "the recording has no calls of CompositeController sites\nline 3: it is not a line of a recording: invalid character") {
+		t.Errorf("all objects are not JSON: got error %v", err)
+	}
 	for name, damaged := range map[string][]byte{"not a recording": []byte("hello"), "empty": nil} {
 		f.write(damaged)
 		if _, err := recording.Open(f.file, 0); !errors.Is(err, recording.ErrNoRecording) {
@@ -289,17 +302,17 @@ func TestDamagedRecordings(t *testing.T) {
 func TestCases(t *testing.T) {
 	for _, name := range []string{"fleet", "configmap-propagation", "service-per-pod", "catset"} {
 		t.Run(name, func(t *testing.T) {
-			source := filepath.Join(exampleDir, name)
+			record := func(t testing.TB) *fixture { return recordExample(t, name) }
 			if name == "fleet" {
-				source = fleet(t)
+				record = recordFleet
 			}
-			f := record(t, source)
+			f := record(t)
 			dir := t.TempDir()
 			files, warnings, err := WriteCase(t.Context(), f.options(func(o *Options) { o.Namespace = "" }), dir)
 			if err != nil || len(warnings) > 0 || len(files) < 3 {
 				t.Fatal(files, warnings, err)
 			}
-			crd, err := os.ReadFile(filepath.Join(source, "crd.yaml"))
+			crd, err := os.ReadFile(filepath.Join(f.dir, "crd.yaml"))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, "crd.yaml"), crd, 0o600)
 			}
@@ -321,7 +334,7 @@ func TestCases(t *testing.T) {
 
 // Nothing of a webhook is passed over: its calls are counted, unless there is a script now.
 func TestWebhooks(t *testing.T) {
-	f := record(t, fleet(t))
+	f := recordFleet(t)
 	r := f.replay(nil, fleetController[strings.Index(fleetController, "  script:"):], "  hooks: {sync: {webhook: {url: 'http://localhost:1'}}}\n")
 	if len(r.NotReplayed) != 1 || r.NotReplayed[0].Calls != r.Calls || r.NotReplayed[0].Reason != "the sync hook is a webhook" || r.Unexpected != 1 {
 		t.Error(text(r))

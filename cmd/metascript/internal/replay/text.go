@@ -77,7 +77,7 @@ func (e *Effect) text() string {
 	case wouldRoll:
 		after = ", one at a time, and begin a rollout"
 	case wouldRestart:
-		verb, after = "update", ", and so restart their Pods"
+		verb, after = "update", ", and so restart Pods"
 	case wouldLeave:
 		verb, after = "not update", ", since the method is OnDelete"
 	}
