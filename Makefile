@@ -36,7 +36,7 @@ BENCH           ?= .
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$\|/test/layout$$')
 # With -short, these packages are tested without the race detector, because with it their tests take four times as long. The tests
 # of the packages that call them find their data races.
-COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./cmd/metascript/internal/replay ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
+COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
 .PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
