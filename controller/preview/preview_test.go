@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +13,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/build"
 	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
 	"metascript/engine"
@@ -199,4 +206,52 @@ func TestAllParents(t *testing.T) {
 	}); !errors.Is(err, enough) || n != 5 {
 		t.Errorf("error %v after %d results", err, n)
 	}
+}
+
+// Ask calls the hooks with the related objects of the parent, and plans nothing.
+func TestAsk(t *testing.T) {
+	secret := object.New(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "default"}, "data": map[string]any{"password": "aHVudGVyMg=="},
+	})
+	w := newWorld(t, plan.InPlace, objecttest.Widget(nil), secret)
+	p := New(w.Binding, build.Hooks{
+		Customize: hookFunc(func(context.Context, *hook.Request) (*hook.Response, error) {
+			return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets"}}}, nil
+		}),
+		Sync: wants(configMap("a", "x")),
+	}, &w.related, nil)
+	defer p.Close()
+	var calls []string
+	parent := w.Parent(objecttest.WidgetRef("default", "w"))
+	r := p.Ask(t.Context(), parent, time.Minute, func(c observe.Call) {
+		related := 0
+		if c.Request.Related != nil {
+			related = c.Request.Related.Len()
+		}
+		calls = append(calls, fmt.Sprintf("%s %d %t", c.Name, related, c.Request.Now.IsZero()))
+	})
+	if diff := cmp.Diff([]string{"customize 0 false", "sync 1 false"}, calls); diff != "" || r.Err != nil || r.Response == nil || len(r.Writes) > 0 {
+		t.Errorf("%+v, calls (-want +got):\n%s", r, diff)
+	}
+	p.Forget(r.Parent)
+	cancel := informerThatNeverFills(w)
+	defer cancel()
+	if r := p.Ask(t.Context(), parent, time.Millisecond, func(observe.Call) {}); !errors.Is(r.Err, kube.ErrRequeue) {
+		t.Errorf("error %v", r.Err)
+	}
+}
+
+// informerThatNeverFills makes the next cache of related objects be of an API server that does not respond until the function that it
+// returns is called.
+func informerThatNeverFills(w *world) (respond func()) {
+	client, wait := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secrets.GroupVersionResource: "SecretList"}), make(chan struct{})
+	client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-wait
+		return false, nil, nil
+	})
+	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
+	w.related.Open = func(of kube.Resource) *informer.Informer {
+		return caches.Open(informer.Spec{Resource: of.GroupVersionResource, Namespaced: true})
+	}
+	return func() { close(wait) }
 }
