@@ -2,6 +2,8 @@ package promote
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -61,6 +63,45 @@ func TestPromotionIsOneUpdate(t *testing.T) {
 	want := map[string]any{"generateSelector": true, "script": map[string]any{"file": "b.js", "timeout": "1s"}}
 	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" || o.GetResourceVersion() != "7" {
 		t.Errorf("resourceVersion %s, spec (-want +got):\n%s", o.GetResourceVersion(), diff)
+	}
+}
+
+// Whatever the sources are, that of the candidate becomes the only source of the script, and the other settings stay.
+func TestPromotionOfEachSource(t *testing.T) {
+	sources := map[string]map[string]any{
+		"inline":    {"language": "JavaScript", "inline": "exports.sync = 1", "modules": map[string]any{"lib.js": "exports.a = 1"}},
+		"file":      {"file": "next/sync.js"},
+		"configMap": {"configMapRef": map[string]any{"namespace": "a", "name": "b", "key": "sync.js"}},
+	}
+	for from, live := range sources {
+		for to, candidate := range sources {
+			script := maps.Clone(live)
+			script["timeout"] = "1s"
+			text, err := json.Marshal(map[string]any{
+				"kind": "CompositeController", "metadata": map[string]any{"name": "a"},
+				"spec": map[string]any{"script": script, "shadow": map[string]any{"script": candidate}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := clientOf(t, string(text))
+			p, err := Find(t.Context(), client, "a")
+			if err == nil {
+				err = p.Run(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := client.Resource(v1alpha1.CompositeControllers).Get(t.Context(), "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := maps.Clone(candidate)
+			want["timeout"] = "1s"
+			if diff := cmp.Diff(map[string]any{"script": want}, stored.Object["spec"]); diff != "" {
+				t.Errorf("from %s to %s (-want +got):\n%s", from, to, diff)
+			}
+		}
 	}
 }
 
