@@ -30,10 +30,57 @@ type Entry struct {
 	Calls   []Call          `json:"calls,omitempty"`  // of hooks
 	Writes  []Write         `json:"writes,omitempty"` // at most MaxWrites
 	More    int             `json:"moreWrites,omitempty"`
-	Error   string          `json:"error,omitempty"`  // why it failed
-	Detail  string          `json:"detail,omitempty"` // the error with the place in the script and its text
-	Next    *Next           `json:"next,omitempty"`   // what the parent waits for then
-	Hidden  int             `json:"hidden,omitempty"` // how many causes and writes are not shown, since the user may not read the objects
+
+	Candidate *Candidate `json:"candidate,omitempty"` // what came of the last comparison with a candidate in spec.shadow
+
+	Error  string `json:"error,omitempty"`  // why it failed
+	Detail string `json:"detail,omitempty"` // the error with the place in the script and its text
+	Next   *Next  `json:"next,omitempty"`   // what the parent waits for then
+	Hidden int    `json:"hidden,omitempty"` // how many causes and writes, also those of Candidate, are not shown, since the user may not read the objects
+}
+
+// A Candidate is what came of calling a candidate in spec.shadow beside the script that runs.
+type Candidate struct {
+	Time       time.Time        `json:"time"`             // when it was compared
+	Later      bool             `json:"later,omitempty"`  // not with the reconcile, but with the parent as it was then
+	Took       metav1.Duration  `json:"took"`             // by the calls of the candidate
+	Script     string           `json:"script,omitempty"` // the beginning of the digest of the candidate
+	Result     string           `json:"result"`           // agrees, differs, error, or dropped: it was not called
+	Difference string           `json:"difference,omitempty"`
+	Object     *Object          `json:"object,omitempty"` // the child that differs
+	Writes     []CandidateWrite `json:"writes,omitempty"` // that only one of the two versions would do
+	More       int              `json:"moreWrites,omitempty"`
+	Error      string           `json:"error,omitempty"`
+	Detail     string           `json:"detail,omitempty"` // the error with the place in the script and its text
+}
+
+// A CandidateWrite is a write that only one of two versions would do.
+type CandidateWrite struct {
+	Live   bool   `json:"live,omitempty"` // the script that runs would do it, and not the candidate
+	Object Object `json:"object"`
+	Text   string `json:"text"`
+}
+
+// candidateOf returns a comparison in short. Its texts have no values of Secrets already.
+func candidateOf(c *observe.Comparison) *Candidate {
+	short := &Candidate{
+		Time: c.At, Later: c.Began.IsZero(), Took: rounded(c.Took), Script: Digest(c.Script), Result: string(c.Result),
+		Difference: cut(c.Difference, maxError), More: c.More,
+	}
+	if c.Child != (object.Ref{}) {
+		of := ObjectOf(c.Child)
+		short.Object = &of
+	}
+	for _, w := range c.Writes {
+		short.Writes = append(short.Writes, CandidateWrite{w.Live, ObjectOf(w.Object), cut(w.Text, 4*maxText)})
+	}
+	if c.Err != nil {
+		short.Error, short.Detail = cut(c.Err.Error(), maxError), cut(engine.DetailOf(c.Err), maxDetail)
+		if short.Detail == short.Error {
+			short.Detail = ""
+		}
+	}
+	return short
 }
 
 // A Cause is a change of an object because of which the parent was reconciled.

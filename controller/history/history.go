@@ -6,6 +6,8 @@
 //
 // Reconciles in a row that need not be done, because nothing changed, are one entry with their number. What is known of a parent stays
 // after it was deleted, until it is dropped as the oldest.
+//
+// A History is also an [observe.ComparisonSink]: the comparison with a candidate in spec.shadow comes some time after its reconcile.
 package history
 
 import (
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
 	"metascript/controller/observe"
@@ -29,7 +32,7 @@ const PerParent = 50
 
 // What an entry and a parent cost in addition to the texts: structs, map entries and the unused ends of blocks of memory.
 const (
-	entryCost  = 160
+	entryCost  = 272
 	parentCost = 480
 )
 
@@ -63,9 +66,23 @@ type timeline struct {
 // A record is one entry. It is in the timeline of its parent, and in the list of all records.
 type record struct {
 	of             *timeline
-	text           []byte // an Entry; nil for reconciles that need not be done, of which the fields below are set
+	text           []byte // an Entry; nil for reconciles that need not be done, of which rested is set
+	identity       identity
+	candidate      []byte // the Candidate of the entry; nil: there is none
 	rested         rested
 	older, younger *record
+}
+
+// An identity is that of the reconcile of an entry, to find the one that a comparison is about.
+type identity struct {
+	uid    types.UID // of the parent
+	began  time.Time
+	script string // the digest of the scripts
+}
+
+// isOf reports whether a comparison is about the reconcile.
+func (i *identity) isOf(c *observe.Comparison) bool {
+	return i.uid == c.UID && !i.began.IsZero() && (c.Began.Equal(i.began) || c.Began.IsZero() && i.script == c.Live)
 }
 
 // rested are reconciles in a row that need not be done.
@@ -76,7 +93,7 @@ type rested struct {
 	first, last time.Time
 }
 
-func (r *record) cost() int { return entryCost + cap(r.text) }
+func (r *record) cost() int { return entryCost + cap(r.text) + cap(r.candidate) }
 
 // New returns a History that uses about budget bytes at most. If that is zero or less, it returns nil.
 func New(budget int64) *History {
@@ -94,7 +111,32 @@ func (h *History) Reconciled(r *observe.Reconcile) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(h.timeline(r.About), &record{text: text})
+	h.add(h.timeline(r.About), &record{text: text, identity: identity{types.UID(strings.Clone(string(r.UID))), r.Began, r.Script}})
+}
+
+// Compared implements observe.ComparisonSink. The comparison becomes part of the entry of its reconcile. One without a reconcile becomes
+// part of the entry of the last reconcile by the script that runs. If there is no such entry, or not any more, the comparison is dropped.
+func (h *History) Compared(c *observe.Comparison) {
+	text, err := json.Marshal(candidateOf(c))
+	if err != nil {
+		return // not reached: it has texts and numbers
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.parents[nameOf(c.Parent)] {
+		if t.controller != (spec.ID{Kind: c.Kind, Name: c.Controller}) {
+			continue
+		}
+		for _, r := range slices.Backward(t.records) {
+			if r.identity.isOf(c) {
+				h.used -= r.cost()
+				r.candidate = text
+				h.used += r.cost()
+				h.limit()
+				return
+			}
+		}
+	}
 }
 
 // Remembered implements observe.Sink.
@@ -139,6 +181,11 @@ func (h *History) add(t *timeline, r *record) {
 	if len(t.records) > PerParent {
 		h.drop(t.records[0])
 	}
+	h.limit()
+}
+
+// limit drops the oldest records until the budget suffices.
+func (h *History) limit() {
 	for h.used > h.budget && h.oldest != nil {
 		h.drop(h.oldest)
 	}
@@ -199,7 +246,7 @@ func (h *History) Of(kind schema.GroupKind, key object.Key) map[spec.ID][]Entry 
 				continue
 			}
 			var e Entry
-			if json.Unmarshal(r.text, &e) == nil {
+			if json.Unmarshal(r.text, &e) == nil && (r.candidate == nil || json.Unmarshal(r.candidate, &e.Candidate) == nil) {
 				all[controller] = append(all[controller], e)
 			}
 		}
@@ -214,7 +261,7 @@ func (h *History) copies(of name) map[spec.ID][]record {
 	all := map[spec.ID][]record{}
 	for _, t := range h.parents[of] {
 		for _, r := range t.records {
-			all[t.controller] = append(all[t.controller], record{text: r.text, rested: r.rested})
+			all[t.controller] = append(all[t.controller], record{text: r.text, candidate: r.candidate, rested: r.rested})
 		}
 	}
 	return all

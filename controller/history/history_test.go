@@ -310,3 +310,82 @@ func BenchmarkReconciled(b *testing.B) {
 		h.Reconciled(r)
 	}
 }
+
+// compare returns a comparison for a reconcile; for a parent as it is if at is zero.
+func compare(name string, at int) *observe.Comparison {
+	c := &observe.Comparison{
+		About: about(name), At: time.Unix(1000, 0), Took: time.Millisecond, Script: "sha256:abcdef0123456789", Result: observe.Differs,
+		Difference: "ConfigMap ns/m: data.a", Child: objecttest.WidgetRef("ns", "m"),
+		Writes: []observe.ComparedWrite{{Object: objecttest.WidgetRef("ns", "m"), Text: "update it"}, {Live: true, Object: objecttest.WidgetRef("ns", "n"), Text: "not delete it"}},
+	}
+	if at > 0 {
+		c.Began = time.Unix(int64(at), 0)
+	}
+	return c
+}
+
+// candidates returns the entries of a parent that have a comparison, with what differs.
+func candidates(h *History, name string) string {
+	ref := objecttest.WidgetRef("ns", name)
+	var texts []string
+	for _, e := range h.Of(ref.Kind.GroupKind(), ref.Key)[composite] {
+		if c := e.Candidate; c != nil {
+			texts = append(texts, fmt.Sprint(e.Time.Unix(), " ", c.Difference, " ", c.Later))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// A comparison comes later than its reconcile, and becomes part of its entry. One without a reconcile is that of the last one.
+func TestComparisonIsPartOfItsReconcile(t *testing.T) {
+	h := New(1 << 20)
+	for at := 1; at <= 3; at++ {
+		h.Reconciled(reconcile("a", at))
+	}
+	h.Remembered(about("a"), queue.Resync, remember.NothingChanged)
+	before := h.Used()
+	h.Compared(compare("a", 2))
+	if got := candidates(h, "a"); got != "2 ConfigMap ns/m: data.a false" || h.Used() <= before {
+		t.Errorf("%s, %d bytes are used, and were %d", got, h.Used(), before)
+	}
+	ref := objecttest.WidgetRef("ns", "a")
+	c := h.Of(ref.Kind.GroupKind(), ref.Key)[composite][1].Candidate
+	if c.Script != "abcdef012345" || c.Result != "differs" || c.Object.Name != "m" || len(c.Writes) != 2 || c.Writes[0].Live || !c.Writes[1].Live || c.Took.Duration != time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	h.Compared(compare("a", 0))
+	if got := candidates(h, "a"); got != "2 ConfigMap ns/m: data.a false, 3 ConfigMap ns/m: data.a true" {
+		t.Error(got)
+	}
+	used := h.Used()
+	fails := compare("a", 0)
+	fails.Result, fails.Difference, fails.Err, fails.Writes = observe.Failed, "", errors.New(strings.Repeat("x", 10*maxError)), nil
+	h.Compared(fails) // in place of the one before
+	if got := candidates(h, "a"); got != "2 ConfigMap ns/m: data.a false, 3  true" || h.Used() > used+maxError+maxDetail {
+		t.Errorf("%s, %d bytes", got, h.Used()-used)
+	}
+	for _, c := range []*observe.Comparison{compare("a", 7), compare("b", 1), {About: about("a"), UID: "other", Began: time.Unix(1, 0)}, {About: about("a"), Live: "another"}, {About: observe.About{Kind: "DecoratorController", Controller: "c", Parent: about("a").Parent}, Began: time.Unix(1, 0)}} {
+		used, entries := h.Used(), candidates(h, "a")
+		if h.Compared(c); h.Used() != used || candidates(h, "a") != entries {
+			t.Errorf("%+v became part of an entry", c)
+		}
+	}
+}
+
+// A comparison counts for the budget.
+func TestComparisonsAreBounded(t *testing.T) {
+	const budget = 100_000
+	h := New(budget)
+	for at := 1; at <= 1000; at++ {
+		name := fmt.Sprint("p", at)
+		h.Reconciled(reconcile(name, at))
+		c := compare(name, at)
+		c.Difference = strings.Repeat("d", maxError)
+		if h.Compared(c); h.Used() > budget {
+			t.Fatalf("%d bytes are used", h.Used())
+		}
+	}
+	if candidates(h, "p1000") == "" || candidates(h, "p1") != "" {
+		t.Error("the oldest are not dropped")
+	}
+}

@@ -54,6 +54,9 @@ func (s *sight) sees(ctx context.Context, o history.Object) (bool, error) {
 // hidden replaces an error that may tell of objects that the caller may not read.
 const hidden = "it failed; the error is not shown, since you may not read all objects of this reconcile"
 
+// hiddenDifference replaces the difference between two versions.
+const hiddenDifference = "it is not shown, since you may not read all objects of this reconcile"
+
 // hide removes from the entries what tells of objects that the caller may not read.
 func (h *Handler) hide(ctx context.Context, caller *Caller, t *target, why *Why) error {
 	s := &sight{h, caller, map[scope]bool{}}
@@ -80,6 +83,20 @@ func (s *sight) hideIn(ctx context.Context, t *target, e *history.Entry) (failed
 	e.Causes = slices.DeleteFunc(e.Causes, func(c history.Cause) bool { return drop(c.Object) })
 	e.Writes = slices.DeleteFunc(e.Writes, func(w history.Write) bool { return drop(w.Object) })
 	e.Hidden = before - len(e.Causes) - len(e.Writes)
+	if c := e.Candidate; c != nil {
+		all := len(c.Writes)
+		c.Writes = slices.DeleteFunc(c.Writes, func(w history.CandidateWrite) bool { return drop(w.Object) })
+		e.Hidden += all - len(c.Writes)
+		if c.Object != nil && drop(*c.Object) {
+			e.Hidden++
+		}
+		if e.Hidden > 0 && c.Difference != "" {
+			c.Difference, c.Object = hiddenDifference, nil
+		}
+		if e.Hidden > 0 && c.Error != "" {
+			c.Error, c.Detail = hidden, ""
+		}
+	}
 	if e.Hidden > 0 && e.Error != "" {
 		e.Error, e.Detail = hidden, ""
 	}

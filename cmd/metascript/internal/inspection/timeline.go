@@ -1,6 +1,7 @@
 package inspection
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/history"
 	"metascript/controller/inspect"
+	"metascript/controller/observe"
 )
 
 // A Timeline prints entries of the history as lines for people.
@@ -103,6 +105,7 @@ func (t Timeline) Entry(e history.Entry, script string) {
 	if e.More > 0 {
 		line("and %d more writes", e.More)
 	}
+	t.candidate(line, e.Candidate)
 	if e.Hidden > 0 {
 		line("and %d changes and writes of objects that you may not read", e.Hidden)
 	}
@@ -121,6 +124,42 @@ func (t Timeline) Entry(e history.Entry, script string) {
 		}
 	}
 	t.next(line, e.Next)
+}
+
+// candidate prints what came of the comparison with a candidate in spec.shadow.
+func (t Timeline) candidate(line func(string, ...any), c *history.Candidate) {
+	if c == nil {
+		return
+	}
+	text := "candidate " + c.Script
+	if c.Later {
+		text += " at " + c.Time.Local().Format(time.DateTime)
+	}
+	if c.Result != string(observe.Dropped) {
+		text += ", " + c.Took.Duration.String()
+	}
+	switch c.Result {
+	case string(observe.Agrees):
+		line("%s: answers the same", text)
+	case string(observe.Dropped):
+		line("%s: was not called, since it cannot keep up or exceeds a limit", text)
+	case string(observe.Differs):
+		line("%s: answers differently: %s", text, c.Difference)
+	default:
+		detail := cmp.Or(c.Detail, c.Error)
+		for i, part := range strings.Split(strings.TrimRight(detail, "\n"), "\n") {
+			if i == 0 {
+				part = text + ": " + t.Style.Failure("failed: "+part)
+			}
+			line("%s", part)
+		}
+	}
+	for _, w := range c.Writes {
+		line("  would %s", w.Text)
+	}
+	if c.More > 0 {
+		line("  and %d more writes", c.More)
+	}
 }
 
 func (t Timeline) write(line func(string, ...any), w history.Write) {
