@@ -32,7 +32,7 @@ const PerParent = 50
 
 // What an entry and a parent cost in addition to the texts: structs, map entries and the unused ends of blocks of memory.
 const (
-	entryCost  = 272
+	entryCost  = 288
 	parentCost = 480
 )
 

@@ -165,14 +165,17 @@ func (p *pass) ask(ctx context.Context, parent *object.Object, uid types.UID) *o
 
 // leaves returns why a parent cannot be compared, without a call; "" if it may be.
 func (c *candidate) leaves(parent *object.Object) string {
-	name, breaker := hook.Sync, c.running.Breaker
+	name := hook.Sync
 	if c.binding.Finalizing(parent) {
 		name = hook.Finalize
+	}
+	admits := func(b *throttle.Breaker, name string) bool {
+		return c.beside[name] == nil || b.Admit(object.RefOf(parent), throttle.InputFor(parent, name), time.Now()) == nil
 	}
 	switch {
 	case c.hooks[name] == nil && c.hooks[hook.Customize] == nil:
 		return fmt.Sprintf("the candidate does not serve the hook %s", name)
-	case c.beside[name] != nil && breaker.Admit(object.RefOf(parent), throttle.InputFor(parent, name), time.Now()) != nil:
+	case !admits(c.running.Breaker, name) || !admits(c.running.CustomizeBreaker, hook.Customize):
 		return "the script that runs is not called for it, since it exceeded a limit"
 	}
 	return ""
