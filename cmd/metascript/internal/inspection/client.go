@@ -38,7 +38,7 @@ type Flags struct {
 	Cluster         kubeconfig.Flags
 	Namespace       string // of the object; "" is that of the context
 	Server          string // "" finds it
-	ServerNamespace string // of the Pods of the server
+	ServerNamespace string // of the Pods of the server; "" is defaultNamespaces
 	Account         string // NAMESPACE/NAME of a ServiceAccount; "" is the user
 }
 
@@ -47,7 +47,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Cluster.Register(flags)
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the object; defaults to that of the context")
 	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as http://127.0.0.1:9998; by default a port-forward to the Pod of the server is used")
-	flags.StringVar(&f.ServerNamespace, "server-namespace", "metacontroller", "namespace of the Pods of the server, which get your token")
+	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server, which get your token; defaults to "+strings.Join(defaultNamespaces, " and "))
 	flags.StringVar(&f.Account, "service-account", "", "ask as this ServiceAccount, NAMESPACE/NAME, with a token that is requested for ten minutes")
 }
 

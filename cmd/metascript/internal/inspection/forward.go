@@ -1,6 +1,7 @@
 package inspection
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -45,24 +46,35 @@ func (c *Client) disconnect() {
 	}
 }
 
-// find returns the Pod of a server. The identity of a server begins with the host name of its Pod. Only one namespace is searched, since the Pod
-// gets the token of the user: whoever may create Pods with that label somewhere else must not get it.
+// defaultNamespaces are those of the manifests and of the chart, as they are described in the documentation.
+var defaultNamespaces = []string{"metacontroller", "metascript"}
+
+// find returns the Pod of a server. The identity of a server begins with the host name of its Pod. Not all namespaces are searched, since the
+// Pod gets the token of the user: whoever may create Pods with that label somewhere else must not get it.
 func (c *Client) find(ctx context.Context, identity string) (*corev1.Pod, error) {
-	namespace := c.flags.ServerNamespace
-	pods, err := c.pods(ctx, namespace)
-	if err != nil {
-		return nil, c.cluster.Explain(fmt.Errorf("find the Pods of the server in the namespace %s; name another one with --server-namespace, or a server with --server-address: %w", namespace, err))
+	namespaces := defaultNamespaces
+	if c.flags.ServerNamespace != "" {
+		namespaces = []string{c.flags.ServerNamespace}
 	}
 	host, _, _ := strings.Cut(identity, "_")
-	for _, pod := range pods {
-		if identity == "" || hostOf(&pod) == host {
-			return &pod, nil
+	var failed error
+	for _, namespace := range namespaces {
+		pods, err := c.pods(ctx, namespace)
+		failed = cmp.Or(failed, err)
+		for _, pod := range pods {
+			if identity == "" || hostOf(&pod) == host {
+				return &pod, nil
+			}
 		}
 	}
-	if identity != "" {
-		return nil, standby("the server that leads is %s, and there is no running Pod %s in the namespace %s with the label %s", identity, host, namespace, servers)
+	where := "the namespace " + strings.Join(namespaces, " or ")
+	switch {
+	case failed != nil:
+		return nil, c.cluster.Explain(fmt.Errorf("find the Pods of the server in %s; name another one with --server-namespace, or a server with --server-address: %w", where, failed))
+	case identity != "":
+		return nil, standby("the server that leads is %s, and there is no running Pod %s in %s with the label %s", identity, host, where, servers)
 	}
-	return nil, standby("there is no running Pod of a server in the namespace %s, with the label %s: %s", namespace, servers, c.elsewhere(ctx))
+	return nil, standby("there is no running Pod of a server in %s, with the label %s: %s", where, servers, c.elsewhere(ctx))
 }
 
 // standby returns an error that may be over when another server leads.
