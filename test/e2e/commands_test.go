@@ -43,6 +43,11 @@ import (
 //	kubeconfig                 write the file kubeconfig, for "exec $METASCRIPT"
 //	observe [flag...]          run "metascript rbac --observe" beside the servers, under the name observe, until it is ended; its output is
 //	                           the file log-observe
+//	beside NAME COMMAND [flag...]
+//	                           run a command of metascript beside the servers, under a name, until it is ended; its output is log-NAME
+//	kubelet                    run a kubelet that forwards ports, with the node $NAME-node; servers have their names as host names then
+//	kubelet runs POD SERVER    create a Pod on this node, with the label of servers, whose process is a server; "none": without a process
+//	kubelet fails POD          end a Pod and its connections
 //	can-i ACCOUNT VERB RESOURCE [flag...]
 //	                           wait until "kubectl auth can-i" says yes, with ! no, for a ServiceAccount, NAMESPACE/NAME
 //	granted ACCOUNT FILE       the same, yes, for each verb on each resource in the roles of FILE

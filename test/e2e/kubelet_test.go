@@ -32,19 +32,17 @@ type kubelet struct {
 	node   string
 	client kubernetes.Interface
 
-	mu          sync.Mutex
+	mu          sync.Mutex        // guards the fields below
 	processes   map[string]string // the addresses of the inspect endpoints, by the name of the Pod
 	connections map[string][]httpstream.Connection
-	forwards    sync.WaitGroup
+	ended       bool
+	forwards    sync.WaitGroup // of the connections
 }
 
 // inspectPort is the port of a Pod whose server has the default for --inspect-address.
 const inspectPort = "9998"
 
-// cmdKubelet starts a kubelet, with the node $NAME-node. The other forms are
-//
-//	kubelet runs POD [SERVER]   create a Pod with the label of servers, which has the process of a server; "none" is no process
-//	kubelet fails POD           the Pod ends, with its connections
+// cmdKubelet runs the kubelet of a script, and its Pods; see commands.
 func cmdKubelet(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	if len(args) == 0 {
@@ -160,6 +158,7 @@ func (k *kubelet) fail(namespace, name string) error {
 // end stops the kubelet, and deletes its node.
 func (k *kubelet) end() {
 	k.mu.Lock()
+	k.ended = true
 	for _, all := range k.connections {
 		for _, c := range all {
 			_ = c.Close()
@@ -198,10 +197,14 @@ func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 	if connection == nil {
 		return // it has responded
 	}
+	if !k.add(pod, connection) {
+		_ = connection.Close()
+		return
+	}
+	defer k.forwards.Done()
+	var forwards sync.WaitGroup
+	defer forwards.Wait()
 	defer connection.Close()
-	k.mu.Lock()
-	k.connections[pod] = append(k.connections[pod], connection)
-	k.mu.Unlock()
 	halves := map[string]httpstream.Stream{}
 	for {
 		select {
@@ -218,9 +221,21 @@ func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 			if stream.Headers().Get(corev1.StreamType) == corev1.StreamTypeError {
 				data, failed = other, stream
 			}
-			k.forwards.Go(func() { k.forward(pod, data, failed) })
+			forwards.Go(func() { k.forward(pod, data, failed) })
 		}
 	}
+}
+
+// add notes a connection to a Pod, and returns false if the kubelet has ended.
+func (k *kubelet) add(pod string, c httpstream.Connection) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		return false
+	}
+	k.connections[pod] = append(k.connections[pod], c)
+	k.forwards.Add(1)
+	return true
 }
 
 // forward copies data between a stream and the process of a Pod.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,9 +110,13 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	})
 }
 
-// condition reports whether a condition of a script is true. There is one: [kubernetes:1.36], if the cluster has this version or a newer
-// one. [!kubernetes:1.36] is the opposite.
+// condition reports whether a condition of a script is true: [kubernetes:1.36], if the cluster has this version or a newer one, and
+// [local], if the API server is on this machine. [!kubernetes:1.36] and [!local] are the opposites.
 func condition(text string) (bool, error) {
+	if text == "local" {
+		u, err := url.Parse(config.Host)
+		return err == nil && net.ParseIP(u.Hostname()).IsLoopback(), err
+	}
 	wanted, found := strings.CutPrefix(text, "kubernetes:")
 	if !found {
 		return false, fmt.Errorf("unknown condition %s", text)
