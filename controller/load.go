@@ -96,6 +96,7 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 	switch d := l.candidate.Declaration; {
 	case d.Settings.Paused: // works in an emergency too, even if the spec is invalid
 		l.activator.stop(l.record)
+		l.record.guard.Pause()
 		l.warn(l.sandbox.Warnings(d)...)
 		l.warn(d.Warnings()...)
 	case unreadable != nil:
@@ -203,10 +204,17 @@ func (l *loading) checkGuard(ctx context.Context, built build.Built) error {
 	c, m := l.candidate, l.record
 	v := &guard.Version{Candidate: c, Built: built, Leads: l.leads(), Unlimited: l.DryRun, Changed: func() { l.queue.Add(m.id) }}
 	if r := m.active.Load(); r != nil {
-		v.Before = r.Current().Loaded.Candidate
+		v.Before, v.Runs = r.Current().Loaded.Candidate, true
 	} else if v.Limited() {
-		if before, err := l.versions.findLast(ctx, m, c); err == nil {
+		before, err := l.versions.findLast(ctx, m, c)
+		switch {
+		case err == nil:
 			v.Before = before
+		case store.MayPass(err):
+			l.retry = err
+			fallthrough
+		default:
+			v.Lost = !errors.Is(err, errNoneGood)
 		}
 	}
 	v.Open = func(c *build.Candidate) (*guard.Side, error) {

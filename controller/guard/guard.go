@@ -3,12 +3,14 @@
 // A [Guard] belongs to one controller object. [Guard.Check] returns nil if a version may run, and otherwise an [*Error], while the
 // version before it runs on. The first Check of a version begins to compute, in the background, what it would do and what the version
 // before would do too, with package preview. When the result is known, the Guard asks for another Check. The result belongs to the version:
-// it is computed once. A version with another spec or other scripts is another version.
+// it is computed once. A version with another spec or other scripts is another version. Only if a version was let through, but could not be
+// activated for some time, it is computed again, since the parents may be other ones by then.
 //
 // limits.go compares what a version would do with its limits, and says it in words.
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +18,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
@@ -77,10 +81,15 @@ type Options struct {
 	Caches    *related.Caches // of related objects
 	Turns     chan struct{}   // limits how many Guards compute at the same time; see NewTurns
 	TimeLimit time.Duration   // for one version, without waiting; zero: DefaultTimeLimit
+	ValidFor  time.Duration   // how long a version that was let through can be activated; zero: DefaultValidFor
 }
 
-// DefaultTimeLimit is how long it may take to compute what a version would do.
-const DefaultTimeLimit = 2 * time.Minute
+const (
+	// DefaultTimeLimit is how long it may take to compute what a version would do.
+	DefaultTimeLimit = 2 * time.Minute
+	// DefaultValidFor is how long a version that was let through can be activated. After that, it is computed again what it would do.
+	DefaultValidFor = time.Minute
+)
 
 const (
 	turns   = 4 // how many Guards compute at the same time
@@ -94,7 +103,9 @@ func NewTurns() chan struct{} { return make(chan struct{}, turns) }
 type Version struct {
 	*build.Candidate
 	Built     build.Built
-	Before    *build.Candidate // the version that runs, or else the last good one; nil if there is none
+	Before    *build.Candidate // the version that runs, or else the last good one; nil if there is none, or if it is Lost
+	Lost      bool             // nothing runs, and the last good version cannot be used
+	Runs      bool             // Before runs
 	Leads     bool             // this server decides
 	Unlimited bool             // nothing is written, so that the limits do not apply
 
@@ -109,6 +120,13 @@ type Version struct {
 type Guard struct {
 	check  *check  // of the version that was checked last; nil: none was
 	passed *Passed // the version that was let through last; nil: none was
+	paused bool    // the controller was paused since a version ran
+}
+
+// Pause ends what is computed. Until a version is let through, none must be started in its place.
+func (g *Guard) Pause() {
+	g.Stop()
+	g.paused = true
 }
 
 // Passed says why a version was let through, for the condition GuardPassed.
@@ -136,6 +154,7 @@ func (v *Version) before() string {
 // Check returns nil if v may run now, and otherwise an *Error, or the error of v.Open. What is computed in the background ends when
 // ctx is done.
 func (g *Guard) Check(ctx context.Context, v *Version, o Options) error {
+	g.paused = g.paused && !v.Runs
 	reason, message := v.passes()
 	if reason == "" {
 		return g.compute(ctx, v, o)
@@ -146,6 +165,7 @@ func (g *Guard) Check(ctx context.Context, v *Version, o Options) error {
 }
 
 func (g *Guard) pass(v *Version, reason, message string) {
+	g.paused = false
 	if message != "" {
 		g.passed = &Passed{v.Identity, reason, message}
 	}
@@ -161,7 +181,7 @@ func (v *Version) passes() (reason, message string) {
 		return v1alpha1.ReasonGuardApproved, fmt.Sprintf("the annotation %s lets this version through", ApprovedAnnotation)
 	case v.ran(), v.before() == v.Identity:
 		return v1alpha1.ReasonWithinGuard, ""
-	case v.Before == nil && v.Status.ActiveGeneration == 0:
+	case v.isFirst():
 		return v1alpha1.ReasonNothingToCompare, "it is the first version of this controller that runs"
 	}
 	return "", ""
@@ -169,6 +189,25 @@ func (v *Version) passes() (reason, message string) {
 
 // NoGuard is the message of the condition GuardPassed if the controller has no guard.
 const NoGuard = "the controller has no guard"
+
+// isFirst reports whether no version of the controller has run: neither this server nor the status knows of one.
+func (v *Version) isFirst() bool {
+	return v.Before == nil && !v.Lost && v.Status.ActiveGeneration == 0 && v.Status.Script == nil && !v.reported(v1alpha1.ConditionGuardPassed, reasons...)
+}
+
+// reasons are those of versions that do not run.
+var reasons = []string{v1alpha1.ReasonGuardRunning, v1alpha1.ReasonGuardExceeded, v1alpha1.ReasonGuardIncomplete}
+
+// reported reports whether a condition in the status has one of these reasons.
+func (v *Version) reported(condition string, reasons ...string) bool {
+	c := meta.FindStatusCondition(v.Status.Conditions, condition)
+	return c != nil && slices.Contains(reasons, c.Reason)
+}
+
+// isIdle reports whether nothing runs because the controller was paused. The status says so, too, while a version is held after that.
+func (g *Guard) isIdle(v *Version) bool {
+	return !v.Runs && (g.paused || v.Status.ActiveGeneration == 0 && v.reported(v1alpha1.ConditionReady, v1alpha1.ReasonPaused, v1alpha1.ReasonNotRunning))
+}
 
 // ran reports whether v is what ran last, according to the status, which the server that leads has written: it was let through then.
 func (v *Version) ran() bool {
@@ -187,12 +226,12 @@ func Decided(o *object.Object) [3]string {
 
 // compute returns the result for v. It begins to compute it if it has not.
 func (g *Guard) compute(ctx context.Context, v *Version, o Options) error {
-	idle := v.Status.ActiveGeneration == 0
+	idle := g.isIdle(v)
 	if !v.Leads {
 		g.Stop()
 		return &Error{v1alpha1.ReasonGuardRunning, "the server that leads computes what this version would do", true, idle}
 	}
-	if g.check == nil || g.check.now != v.Identity || g.check.before != v.before() {
+	if g.check == nil || g.check.now != v.Identity || g.check.before != v.before() || g.check.isOld(cmp.Or(o.ValidFor, DefaultValidFor)) {
 		g.Stop()
 		now, err := v.Open(v.Candidate)
 		if err != nil {
@@ -205,8 +244,9 @@ func (g *Guard) compute(ctx context.Context, v *Version, o Options) error {
 	case !done:
 		return &Error{v1alpha1.ReasonGuardRunning, progress, true, idle}
 	case held != nil:
-		return &Error{held.Reason, held.Message, false, idle}
+		return &Error{held.Reason, held.Message + v.letThrough(), false, idle}
 	}
+	g.check.use()
 	g.pass(v, v1alpha1.ReasonWithinGuard, progress)
 	return nil
 }
@@ -226,6 +266,8 @@ type check struct {
 	stop        context.CancelFunc
 	ended       chan struct{} // closed when it has ended
 
+	used time.Time // when the result first let the version through; zero: it has not
+
 	mu       sync.Mutex // guards the fields below
 	done     bool
 	held     *Error // why the version does not run; nil if it may, once it is done
@@ -239,7 +281,7 @@ func begin(ctx context.Context, v *Version, now *Side, o Options) *check {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	c := &check{now: v.Identity, before: v.before(), stop: stop, ended: make(chan struct{}), progress: computing}
-	limits, name, changed := v.Script.Guard, nameOf(v), v.Changed
+	limits, name, changed := v.Script.Guard, Digest(v.Identity), v.Changed
 	go func() { // ends when what is computed is known, or soon after Stop
 		defer close(c.ended)
 		defer now.close()
@@ -262,8 +304,18 @@ func (c *check) result() (held *Error, done bool, progress string) {
 	return c.held, c.done, c.progress
 }
 
+// use notes that the result lets the version through.
+func (c *check) use() {
+	if c.used.IsZero() {
+		c.used = time.Now()
+	}
+}
+
+// isOld reports whether the result has let the version through longer than that ago.
+func (c *check) isOld(than time.Duration) bool { return !c.used.IsZero() && time.Since(c.used) >= than }
+
 // computing is what a check reports at first.
-const computing = "it is computed what this version would do"
+const computing = "the server computes what this version would do"
 
 // report says what the check waits for.
 func (c *check) report(changed func(), progress string) {
@@ -277,14 +329,14 @@ func (c *check) report(changed func(), progress string) {
 var errTimeLimit = errors.New("it takes too long")
 
 // run waits until it may compute, computes, and returns why the version is held, or nil; and what the version would do.
-func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.ScriptGuard, name names, changed func(), o Options) (held *Error, text string) {
+func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.ScriptGuard, name string, changed func(), o Options) (held *Error, text string) {
 	defer func() {
 		if r := recover(); r != nil {
 			held = incomplete(name, preview.Summary{}, fmt.Errorf("panic, please report it: %v\n%s", r, debug.Stack()))
 		}
 	}()
 	if !now.filled() || before != nil && !before.filled() {
-		c.report(changed, "the caches are filled before it is computed what this version would do")
+		c.report(changed, "the server fills its caches, and then computes what this version would do")
 	}
 	if !now.wait(ctx) || before != nil && !before.wait(ctx) {
 		return incomplete(name, preview.Summary{}, errors.New("its caches were closed")), ""
@@ -292,7 +344,7 @@ func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.Scr
 	select {
 	case o.Turns <- struct{}{}:
 	default:
-		c.report(changed, "the guards of other controllers compute what they would do before this one")
+		c.report(changed, "the server computes what new versions of other controllers would do, and then what this version would do")
 		select {
 		case o.Turns <- struct{}{}:
 		case <-ctx.Done():
@@ -301,10 +353,8 @@ func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.Scr
 	}
 	defer func() { <-o.Turns }()
 	c.report(func() {}, computing)
-	if o.TimeLimit == 0 {
-		o.TimeLimit = DefaultTimeLimit
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.TimeLimit, fmt.Errorf("%w: the limit is %s", errTimeLimit, o.TimeLimit))
+	limit := cmp.Or(o.TimeLimit, DefaultTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the limit is %s", errTimeLimit, limit))
 	defer cancel()
 	summary, err := summarize(ctx, now, before, o.Caches)
 	if err != nil {

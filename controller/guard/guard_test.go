@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,11 +43,7 @@ func (f hookFunc) Call(ctx context.Context, req *hook.Request) (*hook.Response, 
 
 // The hooks of tests, by the identity of their version. Each parent has the child of its name.
 var hooks = map[string]hookFunc{
-	"one": func(_ context.Context, req *hook.Request) (*hook.Response, error) {
-		set := &object.Set{}
-		set.Put(objecttest.ConfigMap(req.Parent.GetName(), nil))
-		return &hook.Response{Children: set}, nil
-	},
+	"one": keeps, "two": keeps,
 	"typo": func(context.Context, *hook.Request) (*hook.Response, error) {
 		return &hook.Response{Children: &object.Set{}}, nil
 	},
@@ -55,6 +52,13 @@ var hooks = map[string]hookFunc{
 		<-ctx.Done()
 		return nil, ctx.Err()
 	},
+}
+
+// keeps returns the child of the name of the parent.
+func keeps(_ context.Context, req *hook.Request) (*hook.Response, error) {
+	set := &object.Set{}
+	set.Put(objecttest.ConfigMap(req.Parent.GetName(), nil))
+	return &hook.Response{Children: set}, nil
 }
 
 // A world is a controller with 20 Widgets, of which each has one ConfigMap.
@@ -67,13 +71,16 @@ type world struct {
 	opened  []string // the versions that were opened
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(parent *object.Object)) *world {
 	t.Helper()
 	var objects []runtime.Object
 	for i := range 20 {
 		parent := objecttest.Widget(func(o *object.Object) {
 			o.SetName(fmt.Sprint("w", i))
 			o.SetUID(types.UID(fmt.Sprint("uid-", i)))
+			for _, f := range change {
+				f(o)
+			}
 		})
 		objects = append(objects, parent, objecttest.ConfigMap(parent.GetName(), parent))
 	}
@@ -93,7 +100,7 @@ func (w *world) open(c *build.Candidate) (*Side, error) {
 	}
 	kind := object.Kind{Version: "v1", Kind: "ConfigMap"}
 	b := &binding.Binding{
-		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: object.New(map[string]any{}),
+		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: object.New(map[string]any{}), Finalizer: "example.com/f",
 		Parents: []*binding.ParentResource{{
 			ParentRule: &spec.ParentRule{
 				Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
@@ -105,7 +112,7 @@ func (w *world) open(c *build.Candidate) (*Side, error) {
 		Children: []claim.Cache{{Kind: kind, Informer: w.caches.Open(informer.Spec{Resource: objecttest.ConfigMaps, Namespaced: true})}},
 	}
 	b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match}
-	return &Side{b, build.Hooks{Sync: hooks[c.Identity], Scripted: true}}, nil
+	return &Side{b, build.Hooks{Sync: hooks[c.Identity], Finalize: hooks[c.Identity], Scripted: true}}, nil
 }
 
 const guarded = "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: {file: a.star, guard: {maxDeletes: 10%}}}"
@@ -115,11 +122,11 @@ func (w *world) version(identity, before string) *Version {
 	w.Helper()
 	d := spectest.Composite(w.T, guarded)
 	v := &Version{
-		Candidate: &build.Candidate{Declaration: d, Object: object.New(map[string]any{"metadata": map[string]any{"generation": int64(7)}}), Identity: identity},
+		Candidate: &build.Candidate{Declaration: d, Object: object.New(map[string]any{"kind": "CompositeController", "metadata": map[string]any{"name": "c", "generation": int64(7)}}), Identity: identity},
 		Leads:     true, Open: w.open, Changed: func() { w.changed <- struct{}{} },
 	}
 	if before != "" {
-		d.Status.ActiveGeneration = 6
+		d.Status.ActiveGeneration, v.Runs = 6, true
 		v.Before = &build.Candidate{Declaration: d, Object: v.Object, Identity: before}
 	}
 	return v
@@ -218,7 +225,7 @@ func TestGuardsTakeTurns(t *testing.T) {
 		if !IsPending(err) {
 			t.Fatal(err)
 		}
-		if strings.Contains(err.Error(), "the guards of other controllers") {
+		if strings.Contains(err.Error(), "new versions of other controllers") {
 			break
 		}
 		<-w.changed
@@ -239,7 +246,7 @@ func TestVersionsThatAreNotComputed(t *testing.T) {
 	}{
 		{"no guard", func(v *Version) { v.Script.Guard = nil }, v1alpha1.ReasonNoGuard, false, false},
 		{"nothing is written", func(v *Version) { v.Unlimited = true }, v1alpha1.ReasonNoGuard, false, false},
-		{"the first version", func(v *Version) { v.Before, v.Status.ActiveGeneration = nil, 0 }, v1alpha1.ReasonNothingToCompare, false, false},
+		{"the first version", func(v *Version) { v.Before, v.Status.ActiveGeneration, v.Runs = nil, 0, false }, v1alpha1.ReasonNothingToCompare, false, false},
 		{"it ran before the server started", func(v *Version) {
 			v.Status.ActiveGeneration, v.Status.Script, v.Built.Status.Digest = 7, &v1alpha1.ScriptStatus{Digest: "d"}, "d"
 		}, "", false, false},
@@ -249,7 +256,11 @@ func TestVersionsThatAreNotComputed(t *testing.T) {
 			v.Leads = false
 		}, v1alpha1.ReasonGuardRunning, true, false},
 		{"another server decides", func(v *Version) { v.Leads = false }, v1alpha1.ReasonGuardRunning, true, false},
-		{"nothing runs, and another server decides", func(v *Version) { v.Leads, v.Status.ActiveGeneration = false, 0 }, v1alpha1.ReasonGuardRunning, true, true},
+		{"nothing runs yet, and another server decides", func(v *Version) { v.Leads, v.Runs, v.Status.ActiveGeneration = false, false, 0 }, v1alpha1.ReasonGuardRunning, true, false},
+		{"the controller was paused, and another server decides", func(v *Version) {
+			v.Leads, v.Runs, v.Status = false, false, wasReady(v1alpha1.ReasonPaused)
+		}, v1alpha1.ReasonGuardRunning, true, true},
+		{"the last good version was activated again after a pause", func(v *Version) { v.Leads, v.Status = false, wasReady(v1alpha1.ReasonPaused) }, v1alpha1.ReasonGuardRunning, true, false},
 	} {
 		w := newWorld(t)
 		v := w.version("typo", "one")
@@ -264,6 +275,99 @@ func TestVersionsThatAreNotComputed(t *testing.T) {
 		if len(w.opened) > 0 {
 			t.Errorf("%s: %q were opened", c.name, w.opened)
 		}
+	}
+}
+
+// wasReady returns a status in which nothing runs, with the reason of the condition Ready.
+func wasReady(reason string) v1alpha1.ControllerStatus {
+	return v1alpha1.ControllerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: reason}}}
+}
+
+// A version is the first one only if nothing shows that another version has run. Otherwise all that it would do counts.
+func TestVersionBeforeIsLost(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Version)
+		idle   bool
+	}{
+		{"it cannot be used", func(v *Version) { v.Lost = true }, false},
+		{"the status has its generation", func(v *Version) { v.Status.ActiveGeneration = 6 }, false},
+		{"the status has its hooks", func(v *Version) { v.Status.Script = &v1alpha1.ScriptStatus{Hooks: []string{"sync"}} }, false},
+		{"it was held before the server started", func(v *Version) {
+			v.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionGuardPassed, Reason: v1alpha1.ReasonGuardExceeded}}
+		}, false},
+		{"the controller was paused", func(v *Version) { v.Status, v.Lost = wasReady(v1alpha1.ReasonPaused), true }, true},
+		{"it was held after a pause", func(v *Version) { v.Status, v.Lost = wasReady(v1alpha1.ReasonNotRunning), true }, true},
+	} {
+		w := newWorld(t)
+		v := w.version("typo", "")
+		c.change(v)
+		if err := w.decide(v); err == nil || Reason(err) != v1alpha1.ReasonGuardExceeded || IsIdle(err) != c.idle {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+	}
+}
+
+// After a pause nothing is started in place of a version that is held, until one was let through.
+func TestPause(t *testing.T) {
+	w := newWorld(t)
+	w.Pause()
+	v := w.version("typo", "one")
+	v.Runs = false
+	if err := w.decide(v); !IsIdle(err) {
+		t.Fatal(err)
+	}
+	next := w.version("one", "typo")
+	next.Runs = false
+	if err := w.decide(next); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.decide(v); err == nil || IsIdle(err) {
+		t.Errorf("after a version was let through: %v", err)
+	}
+}
+
+// A version that was let through, but was not activated for some time, is computed again: the parents may be other ones.
+func TestResultIsValidForSomeTime(t *testing.T) {
+	w := newWorld(t)
+	v := w.version("two", "one")
+	for range 2 {
+		if err := w.decide(v); err != nil || len(w.opened) != 2 {
+			t.Fatalf("error %v, opened %q", err, w.opened)
+		}
+	}
+	w.options.ValidFor = 1
+	if err := w.Check(t.Context(), v, w.options); !IsPending(err) || len(w.opened) != 4 {
+		t.Errorf("error %v, opened %q", err, w.opened)
+	}
+	if err := w.decide(v); err != nil {
+		t.Error(err)
+	}
+}
+
+// An annotation that names another version is reported.
+func TestAnnotationOfAnotherVersion(t *testing.T) {
+	w := newWorld(t)
+	v := w.version("typo", "one")
+	v.Object.SetAnnotations(map[string]string{ApprovedAnnotation: Digest("other")})
+	err := w.decide(v)
+	want := `
+the annotation metacontroller.k8s.io/guard-approved has no effect on this version, since its value is "sha256:other"
+if this is intended, let this version through: kubectl annotate --overwrite compositecontrollers c metacontroller.k8s.io/guard-approved=sha256:typo`
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v\nwant at the end %s", err, want)
+	}
+}
+
+// What is deleted because a parent is being deleted does not count.
+func TestParentsThatAreBeingDeleted(t *testing.T) {
+	w := newWorld(t, func(o *object.Object) {
+		now := metav1.Now()
+		o.SetDeletionTimestamp(&now)
+		o.SetFinalizers([]string{"example.com/f"})
+	})
+	if err := w.decide(w.version("typo", "one")); err != nil || !strings.Contains(w.PassedAs("typo").Message, "delete 0, recreate 0, update 0 and create 0 children, and change 20 of 20 parents") {
+		t.Errorf("error %v, passed %+v", err, w.PassedAs("typo"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -12,16 +13,20 @@ import (
 	"metascript/engine"
 )
 
-// names are how texts name a version, and the command that lets it through.
-type names struct{ digest, command string }
+// maxAnnotation is how long the value of an annotation is in a message: as long as a digest.
+const maxAnnotation = len("sha256:") + sha256.Size*2
 
-func nameOf(v *Version) names {
-	digest := Digest(v.Identity)
-	return names{digest, fmt.Sprintf("kubectl annotate --overwrite %s %s %s=%s", v.ID().Resource(), v.ID().Name, ApprovedAnnotation, digest)}
+// letThrough returns the lines at the end of the message for a version that is held: how to let it through, and why an annotation does not.
+func (v *Version) letThrough() string {
+	text := ""
+	if other := v.Object.Annotation(ApprovedAnnotation); other != "" {
+		text = fmt.Sprintf("\nthe annotation %s has no effect on this version, since its value is %q", ApprovedAnnotation, engine.Clip(other, maxAnnotation))
+	}
+	return text + fmt.Sprintf("\nif this is intended, let this version through: kubectl annotate --overwrite %s %s %s=%s", v.ID().Resource(), v.ID().Name, ApprovedAnnotation, Digest(v.Identity))
 }
 
 // judge returns why a version is held that would do what s says, or nil; and what it would do, in words.
-func judge(limits *v1alpha1.ScriptGuard, name names, s *preview.Summary) (held *Error, text string) {
+func judge(limits *v1alpha1.ScriptGuard, name string, s *preview.Summary) (held *Error, text string) {
 	var beyond []string
 	for _, l := range []struct {
 		limit *intstr.IntOrString
@@ -48,8 +53,8 @@ func judge(limits *v1alpha1.ScriptGuard, name names, s *preview.Summary) (held *
 	if len(beyond) == 0 {
 		return nil, "what this version would do is within the limits: " + effects(s)
 	}
-	message := fmt.Sprintf("the guard holds version %s, which would %s; in all: %s%s\nif that is intended, let this version through: %s",
-		name.digest, strings.Join(beyond, " and "), effects(s), examples(s), name.command)
+	message := fmt.Sprintf("the guard holds version %s, which would %s; in all: %s%s",
+		name, strings.Join(beyond, " and "), effects(s), examples(s))
 	return &Error{v1alpha1.ReasonGuardExceeded, message, false, false}, ""
 }
 
@@ -68,9 +73,9 @@ func limitOf(limit *intstr.IntOrString, of int) (most int, shown string, err err
 }
 
 // incomplete returns the error for a version of which it could not be computed what it would do.
-func incomplete(name names, s preview.Summary, why error) *Error {
-	return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("the guard holds version %s, since it is not known what it would do: %v; so far, for %s: %s%s\nto let this version through nevertheless: %s",
-		name.digest, why, plural(s.Parents, "parent", "parents"), effects(&s), examples(&s), name.command), false, false}
+func incomplete(name string, s preview.Summary, why error) *Error {
+	return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("the guard holds version %s, since it is not known what it would do: %v; so far, for %s: %s%s",
+		name, why, plural(s.Parents, "parent", "parents"), effects(&s), examples(&s)), false, false}
 }
 
 // effects says what a version would do.
@@ -78,7 +83,7 @@ func effects(s *preview.Summary) string {
 	t := s.Total
 	text := fmt.Sprintf("delete %d, recreate %d, update %d and create %d children, and change %d of %s", t.Deletes, t.Recreates, t.Updates, t.Creates, s.Changed, plural(s.Parents, "parent", "parents"))
 	if s.Rolling > 0 {
-		text += fmt.Sprintf("; %d of the children in the course of a rollout", s.Rolling)
+		text += fmt.Sprintf("; %d of the children in a rolling update, one after the other", s.Rolling)
 	}
 	if s.Doubtful > 0 {
 		text += fmt.Sprintf("; for %d of the children only the API server can tell whether they change", s.Doubtful)

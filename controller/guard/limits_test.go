@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 		{"no number", "many", "", "", preview.Summary{}, "spec.script.guard.maxDeletes: "},
 	} {
 		guard := &v1alpha1.ScriptGuard{MaxDeletes: limit(c.deletes), MaxRecreates: limit(c.recreates), MaxChangedParents: limit(c.parents)}
-		held, text := judge(guard, names{"sha256:abc", "kubectl annotate"}, &c.summary)
+		held, text := judge(guard, "sha256:abc", &c.summary)
 		switch {
 		case c.want == "" && (held != nil || !strings.Contains(text, "within the limits")):
 			t.Errorf("%s: %v, %s", c.name, held, text)
@@ -65,17 +65,16 @@ func TestMessages(t *testing.T) {
 		{Op: plan.Op{Object: child}, Effect: preview.Delete},
 	}})
 	s.Add(&preview.Result{Parent: objecttest.WidgetRef("default", "x"), Err: errors.New("sync.star:1:2: broken\n  ^")})
-	held, _ := judge(&v1alpha1.ScriptGuard{MaxDeletes: limit("0")}, names{"sha256:abc", "kubectl annotate it"}, &s)
-	want := `the guard holds version sha256:abc, which would delete 1 of 0 children (maxDeletes: 0); in all: delete 1, recreate 1, update 1 and create 0 children, and change 1 of 2 parents; 1 of the children in the course of a rollout; for 1 of the children only the API server can tell whether they change; its hooks fail for 1 parent, for which nothing is written, such as Widget default/x: sync.star:1:2: broken
+	held, _ := judge(&v1alpha1.ScriptGuard{MaxDeletes: limit("0")}, "sha256:abc", &s)
+	want := `the guard holds version sha256:abc, which would delete 1 of 0 children (maxDeletes: 0); in all: delete 1, recreate 1, update 1 and create 0 children, and change 1 of 2 parents; 1 of the children in a rolling update, one after the other; for 1 of the children only the API server can tell whether they change; its hooks fail for 1 parent, for which nothing is written, such as Widget default/x: sync.star:1:2: broken
   delete ConfigMap default/a of Widget default/w
   recreate ConfigMap default/a of Widget default/w: data.key differs
   update ConfigMap default/a of Widget default/w: data.key differs
-  update status Widget default/w: status.n differs
-if that is intended, let this version through: kubectl annotate it`
+  update status Widget default/w: status.n differs`
 	if held == nil || held.Message != want {
 		t.Errorf("got\n%v\nwant\n%s", held, want)
 	}
-	if got := incomplete(names{"sha256:abc", "kubectl annotate it"}, s, errTimeLimit).Message; !strings.HasPrefix(got, "the guard holds version sha256:abc, since it is not known what it would do: it takes too long; so far, for 2 parents: delete 1,") {
+	if got := incomplete("sha256:abc", s, errTimeLimit).Message; !strings.HasPrefix(got, "the guard holds version sha256:abc, since it is not known what it would do: it takes too long; so far, for 2 parents: delete 1,") {
 		t.Error(got)
 	}
 }

@@ -117,7 +117,7 @@ func (p *Previewer) Forget(parent object.Ref) {
 
 // preview computes the Result for a parent, as soon as the caches of related objects are filled.
 func (p *Previewer) preview(ctx context.Context, one *previewing, parent *object.Object) *Result {
-	blank := Result{Parent: object.RefOf(parent).Clone(), Redactor: p.redactor(parent)}
+	blank := Result{Parent: object.RefOf(parent).Clone(), Deleting: object.Deleting(parent), Redactor: p.redactor(parent)}
 	ctx, release := bodies.WithLease(redact.NewContext(ctx, blank.Redactor))
 	defer release()
 	if one.state.Children == nil {

@@ -52,6 +52,7 @@ type Write struct {
 // A Result is what a version would do for one parent. Its objects are shared and must not be changed.
 type Result struct {
 	Parent     object.Ref
+	Deleting   bool           // the parent is being deleted, and with it its children
 	Skipped    Skip           // why nothing is done; "" if something may be
 	Observed   *object.Set    // the children; nil if no hook was called
 	Response   *hook.Response // nil if no hook was called, or if it failed

@@ -16,9 +16,9 @@ type Summary struct {
 	Skipped  int // of these, those for which nothing is done; see Skip
 	Failed   int // of these, those whose hooks failed, for which nothing is written
 	Changed  int // of these, those with at least one write, to the parent or to a child
-	Children int // the children that exist, of parents whose hooks were called
+	Children int // the children that exist, of parents whose hooks were called and that are not being deleted
 
-	Kinds    map[object.Kind]Counts // the writes to children
+	Kinds    map[object.Kind]Counts // the writes to children, without deletions for parents that are being deleted
 	Total    Counts                 // of all kinds
 	Doubtful int                    // of the writes to children: see Write.Doubtful
 	Rolling  int                    // of the writes to children: see Write.Rolls
@@ -57,10 +57,13 @@ func (s *Summary) Add(r *Result) {
 	if len(r.Writes) > 0 {
 		s.Changed++
 	}
-	if r.Observed != nil {
+	if r.Observed != nil && !r.Deleting {
 		s.Children += r.Observed.Len()
 	}
 	for _, w := range r.Writes {
+		if r.Deleting && w.Effect == Delete {
+			continue
+		}
 		s.count(w)
 		s.example(Example{r.Parent, object.RefOf(w.Object), w.Effect, w.Field})
 	}

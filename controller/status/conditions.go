@@ -256,6 +256,8 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 		err = fmt.Errorf("%w: add subresources: {status: {}} to the version in the CustomResourceDefinition", err)
 	}
 	switch {
+	case r.Active == nil && guard.IsIdle(err): // the reason says that nothing must be started
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonNotRunning, "nothing runs since the controller was paused: "+err.Error())
 	case r.Active == nil:
 		return condition(metav1.ConditionFalse, notReadyReason(d, r), err.Error())
 	case guard.Holds(err):

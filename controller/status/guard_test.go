@@ -20,20 +20,22 @@ func TestGuardHoldsVersion(t *testing.T) {
 	cc := spectest.Composite(t, guardedSpec)
 	for _, c := range []struct {
 		pending bool
+		idle    bool
 		runs    int64
 		want    []string
 		ready   string
 	}{
-		{false, 3, []string{"GuardPassed: False GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "generation 3 keeps running, and generation 7 is not in use: it would delete all"},
-		{true, 3, []string{"GuardPassed: Unknown GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "generation 3 keeps running, and generation 7 is not in use: it would delete all"},
-		{false, 0, append([]string{"GuardPassed: False GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False ScriptNotReady"}, idle...), "it would delete all"},
+		{false, false, 3, []string{"GuardPassed: False GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "generation 3 keeps running, and generation 7 is not in use: it would delete all"},
+		{true, false, 3, []string{"GuardPassed: Unknown GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "generation 3 keeps running, and generation 7 is not in use: it would delete all"},
+		{false, false, 0, append([]string{"GuardPassed: False GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False ScriptNotReady"}, idle...), "it would delete all"},
+		{false, true, 0, append([]string{"GuardPassed: False GuardExceeded", "ScriptReady: False GuardExceeded", "SpecSound: Unknown NotChecked", "Ready: False NotRunning"}, idle...), "nothing runs since the controller was paused: it would delete all"},
 	} {
 		r := resultOf(t, cc, nil, nil)
 		if c.runs > 0 {
 			r = resultOf(t, cc, nil, runningVersion(c.runs, build.Built{}))
 		}
 		r.Built = build.Built{}
-		r.SetError(&guard.Error{Reason: v1alpha1.ReasonGuardExceeded, Message: "it would delete all", Pending: c.pending})
+		r.SetError(&guard.Error{Reason: v1alpha1.ReasonGuardExceeded, Message: "it would delete all", Pending: c.pending, Idle: c.idle})
 		status := Of(cc, r)
 		if diff := cmp.Diff(sorted(c.want), differing(status)); diff != "" {
 			t.Errorf("conditions (-want +got):\n%s", diff)

@@ -44,7 +44,7 @@ const (
 	// Of ResourcesDiscovered, ScriptReady and SpecSound.
 	ReasonNotChecked = "NotChecked"
 	// ReasonNotRunning: nothing of the controller runs. Of ScriptsHeld, FallbackActive, FinalizersHeld, Permitted,
-	// ParentsSynced and AnswersStored.
+	// ParentsSynced and AnswersStored; and of Ready (False), if the controller was paused and its guard holds the latest version.
 	ReasonNotRunning = "NotRunning"
 )
 
