@@ -86,7 +86,7 @@ import (
 //	api [of NAME] slow TIME    delay what is sent to the API server from here on
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
-//	calls PARENT MIN MAX       check that the number of its calls for a parent is between the two
+//	calls PARENT MIN MAX       wait until the number of its calls for a parent is at least the first, and check that it is at most the second
 //	collector                  receive traces by OTLP at $COLLECTOR; $COLLECTOR/spans lists them, $COLLECTOR/raw has all bytes
 //	aggregated                 run an aggregated API server for things.things.$GROUP that refuses writes of ServiceAccounts
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK

@@ -116,17 +116,25 @@ func (s *hookServer) callCounts(name string) string {
 	return fmt.Sprintf("%d calls, %d unchanged", s.calls[name], s.unchanged[name])
 }
 
-// cmdCalls checks the number of calls for a parent.
+// cmdCalls waits for the minimum of the calls for a parent, and checks the number.
 func cmdCalls(ts *testscript.TestScript, _ bool, args []string) {
 	s := worldOf(ts).webhook
 	least, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	most, err := strconv.Atoi(args[2])
 	ts.Check(err)
+	n := 0
+	err = eventually(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n = s.calls[args[0]]; n < least {
+			return fmt.Errorf("%d calls about %s, want %d to %d", n, args[0], least, most)
+		}
+		return nil
+	})
 	fmt.Fprintln(ts.Stdout(), s.callCounts(args[0]))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := s.calls[args[0]]; n < least || n > most {
+	ts.Check(err)
+	if n > most {
 		ts.Fatalf("%d calls about %s, want %d to %d", n, args[0], least, most)
 	}
 }
