@@ -207,14 +207,8 @@ func (l *loading) checkGuard(ctx context.Context, built build.Built) error {
 		v.Before, v.Runs = r.Current().Loaded.Candidate, true
 	} else if v.Limited() {
 		before, err := l.versions.findLast(ctx, m, c)
-		switch {
-		case err == nil:
+		if v.Lost = err != nil && !errors.Is(err, errNoneGood); err == nil {
 			v.Before = before
-		case store.MayPass(err):
-			l.retry = err
-			fallthrough
-		default:
-			v.Lost = !errors.Is(err, errNoneGood)
 		}
 	}
 	v.Open = func(c *build.Candidate) (*guard.Side, error) {

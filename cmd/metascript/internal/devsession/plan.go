@@ -224,7 +224,7 @@ func notes(o *object.Object, stored []*object.Object) (all []string) {
 		all = append(all, "spec.paused is set, so that nothing would be done")
 	}
 	if i := slices.IndexFunc(stored, func(s *object.Object) bool { return spec.IDOf(s) == spec.IDOf(o) }); i >= 0 && paused(stored[i]) && !paused(o) {
-		all = append(all, "it is paused in the cluster; the file ends that, and then all of this is done")
+		all = append(all, "it is paused in the cluster; the file ends the pause, and then all of this is done")
 	}
 	if account, _ := o.Field("spec", "serviceAccount"); account != nil {
 		all = append(all, "it is planned with your permissions, not with those of its service account")
