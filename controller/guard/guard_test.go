@@ -353,7 +353,7 @@ func TestAnnotationOfAnotherVersion(t *testing.T) {
 	err := w.decide(v)
 	want := `
 the annotation metacontroller.k8s.io/guard-approved has no effect on this version, since its value is "sha256:other"
-if this is intended, let this version through: kubectl annotate --overwrite compositecontrollers c metacontroller.k8s.io/guard-approved=sha256:typo`
+if that is intended, let this version through: kubectl annotate --overwrite compositecontrollers c metacontroller.k8s.io/guard-approved=sha256:typo`
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v\nwant at the end %s", err, want)
 	}
