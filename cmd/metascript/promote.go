@@ -45,8 +45,8 @@ The source of the candidate takes the place of the source in spec.script. The se
 set stay, such as timeout, limits, libraries and rollback: the candidate was compared with these settings too. The update fails
 if the controller has changed since the command read it.
 
-The command prints the condition ShadowAgrees of the controller. If it is not True, the command asks on a terminal, and needs --yes
-without one. It needs the permission to get and to update the controller.
+The command prints the condition ShadowAgrees of the controller. If it is not True, or if the candidate was not compared for all parents
+of its share yet, the command asks on a terminal, and needs --yes without one. It needs the permission to get and to update the controller.
 
 If a tool such as Argo CD, Flux, Helm or kubectl apply writes the controller from a file, make the same edit in the file. Otherwise
 the tool undoes the promotion.
@@ -85,9 +85,9 @@ func runPromote(cmd *cobra.Command, name string, f *promoteFlags) error {
 	if f.output.IsText() {
 		describePromotion(out, p, cmp.Or(cluster.Context, "(none)"), cluster.Config.Host)
 	}
-	if !p.Agrees() && !f.yes {
+	if doubt := p.Doubt(); doubt != "" && !f.yes {
 		if !f.output.IsText() || !prompt.Possible(cmd.InOrStdin()) {
-			return fmt.Errorf("the condition ShadowAgrees of %s is %s, and nothing was written: set --yes to promote the candidate nevertheless", p, p.Condition.Status)
+			return fmt.Errorf("%s, and nothing was written: set --yes to promote the candidate nevertheless", doubt)
 		}
 		if err := prompt.Confirm(cmd.InOrStdin(), out, "Promote the candidate?"); err != nil {
 			return err

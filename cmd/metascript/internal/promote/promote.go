@@ -108,8 +108,20 @@ func (p *Promotion) Kind() string { return p.object.GetKind() }
 // Name returns the name of the controller.
 func (p *Promotion) Name() string { return p.object.GetName() }
 
-// Agrees reports whether all comparisons of the candidate have agreed.
-func (p *Promotion) Agrees() bool { return p.Condition.Status == string(metav1.ConditionTrue) }
+// Doubt returns why it is not known that the candidate answers the same for all parents; "" if it is known.
+func (p *Promotion) Doubt() string {
+	count := func(field string) int64 {
+		n, _, _ := unstructured.NestedInt64(p.object.Object, "status", "shadow", field)
+		return n
+	}
+	switch compared, total := count("parents"), count("total"); {
+	case p.Condition.Status != string(metav1.ConditionTrue):
+		return fmt.Sprintf("the condition ShadowAgrees of %s is %s", p, p.Condition.Status)
+	case compared < total:
+		return fmt.Sprintf("the candidate of %s was compared for %d of %d parents", p, compared, total)
+	}
+	return ""
+}
 
 // conditionOf returns the condition ShadowAgrees of o. It is Unknown if the server has not seen the last edit yet.
 func conditionOf(o *unstructured.Unstructured) Condition {

@@ -3,6 +3,7 @@ package promote
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -26,7 +27,11 @@ func clientOf(t *testing.T, objects ...string) *fake.FakeDynamicClient {
 	var all []runtime.Object
 	for _, text := range objects {
 		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		json, err := yaml.YAMLToJSON([]byte(text))
+		if err == nil {
+			err = o.UnmarshalJSON(json)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		o.SetAPIVersion(v1alpha1.GroupVersion.String())
@@ -48,7 +53,7 @@ func TestPromotionIsOneUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"timeout"}, p.Kept); diff != "" || p.Agrees() || p.Condition.Reason != v1alpha1.ReasonNotCompared {
+	if diff := cmp.Diff([]string{"timeout"}, p.Kept); diff != "" || p.Doubt() == "" || p.Condition.Reason != v1alpha1.ReasonNotCompared {
 		t.Errorf("kept %v, condition %+v", p.Kept, p.Condition)
 	}
 	client.ClearActions()
@@ -63,6 +68,29 @@ func TestPromotionIsOneUpdate(t *testing.T) {
 	want := map[string]any{"generateSelector": true, "script": map[string]any{"file": "b.js", "timeout": "1s"}}
 	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" || o.GetResourceVersion() != "7" {
 		t.Errorf("resourceVersion %s, spec (-want +got):\n%s", o.GetResourceVersion(), diff)
+	}
+}
+
+func TestDoubt(t *testing.T) {
+	const object = `{kind: CompositeController, metadata: {name: a, generation: 2}, spec: {shadow: {script: {file: b.js}}}, status: {shadow: {parents: %d, total: 40}, conditions: [{type: ShadowAgrees, status: "%s", observedGeneration: %d}]}}`
+	for _, c := range []struct {
+		parents    int
+		status     string
+		generation int
+		want       string
+	}{
+		{40, "True", 2, ""},
+		{3, "True", 2, "the candidate of CompositeController a was compared for 3 of 40 parents"},
+		{40, "False", 2, "the condition ShadowAgrees of CompositeController a is False"},
+		{40, "True", 1, "the condition ShadowAgrees of CompositeController a is Unknown"},
+	} {
+		p, err := Find(t.Context(), clientOf(t, fmt.Sprintf(object, c.parents, c.status, c.generation)), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Doubt(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }
 
