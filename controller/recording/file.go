@@ -31,6 +31,9 @@ type File struct {
 	Problems    []error
 	MoreProblem int // how many problems are not in Problems
 
+	// Unread says that the rest of the recording was not read, because a line of it is not one of a recording.
+	Unread bool
+
 	maxMemory int64
 	uses      map[digest]int32 // how often each object is used
 	lines     int              // how many lines can be used
@@ -141,6 +144,7 @@ func (f *File) check() (err error) {
 		f.problem(err)
 		return nil
 	case errors.As(err, &line):
+		f.Unread = true
 		f.problem(fmt.Errorf("%w; this line and what follows it were not read", err))
 		return nil
 	}

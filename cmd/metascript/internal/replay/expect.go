@@ -51,6 +51,9 @@ func (r *Report) expect(all []string) {
 	for i := range r.NotReplayed {
 		r.NotReplayed[i].Expected = expected(expectNotReplayed)
 	}
+	if r.Recording.Unread {
+		expected(expectNotReplayed)
+	}
 	if r.Varying != nil {
 		r.Varying.Expected = expected(expectVarying)
 	}

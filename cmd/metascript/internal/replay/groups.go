@@ -304,7 +304,7 @@ func (p *reporter) located(err error) error {
 func (p *reporter) finish() *Report {
 	r, file := p.report, p.run.File
 	r.Controller = object.Describe(p.run.edited.given)
-	r.Recording = Recording{Program: file.Header.Program, Began: file.Header.Began, Versions: len(p.run.versions)}
+	r.Recording = Recording{Program: file.Header.Program, Began: file.Header.Began, Versions: len(p.run.versions), Unread: file.Unread}
 	for _, problem := range file.Problems {
 		r.Recording.Problems = append(r.Recording.Problems, problem.Error())
 	}

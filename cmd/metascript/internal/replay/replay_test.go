@@ -282,7 +282,7 @@ func TestDamagedRecordings(t *testing.T) {
 		at := strings.LastIndex(lines, `{"reconcile":`)
 		return lines[:at] + "[" + lines[at:]
 	}))
-	if r := f.replay(nil); r.Calls >= all.Calls || r.Same != r.Calls || !strings.Contains(text(r), "it is not a line of a recording: unexpected end of JSON input; this line and what follows it were not read") {
+	if r := f.replay(nil); r.Calls >= all.Calls || r.Same != r.Calls || r.Unexpected != 1 || !strings.Contains(text(r), "it is not a line of a recording: unexpected end of JSON input; this line and what follows it were not read") {
 		t.Errorf("a line that is not JSON: %s", text(r))
 	}
 	f.write(whole)

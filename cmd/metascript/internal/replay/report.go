@@ -24,7 +24,7 @@ type Report struct {
 	Varying     *Varying  `json:"varying,omitempty"` // the script answers the same call differently
 	Notes       []string  `json:"notes,omitempty"`
 	Unused      []string  `json:"unusedExpectations,omitempty"`
-	Unexpected  int       `json:"unexpected"` // how many of Differences, NotReplayed and Varying are not expected
+	Unexpected  int       `json:"unexpected"` // how many of Differences, NotReplayed, Varying and Recording.Unread are not expected
 }
 
 // A Recording is about the recording that was replayed.
@@ -33,6 +33,7 @@ type Recording struct {
 	Began    time.Time  `json:"began"`
 	Ended    *time.Time `json:"ended,omitempty"`
 	Problems []string   `json:"problems,omitempty"` // it is cut off, or was edited
+	Unread   bool       `json:"unread,omitempty"`   // the rest could not be read, as one of Problems says
 	Dropped  int        `json:"dropped,omitempty"`  // reconciles that the server did not record
 	Versions int        `json:"versions"`           // of the controller
 }
