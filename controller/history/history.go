@@ -105,10 +105,8 @@ func New(budget int64) *History {
 
 // Reconciled implements observe.Sink.
 func (h *History) Reconciled(r *observe.Reconcile) {
-	text, err := json.Marshal(entryOf(r))
-	if err != nil {
-		return // not reached: an Entry has texts and numbers
-	}
+	var space [2 << 10]byte
+	text := slices.Clone(appendEntry(space[:0], entryOf(r)))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.add(h.timeline(r.About), &record{text: text, identity: identity{types.UID(strings.Clone(string(r.UID))), r.Began, r.Script}})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"metascript/controller/object"
@@ -33,12 +34,12 @@ func TestCauses(t *testing.T) {
 	for range MaxCauses {
 		c.Of(queue.ParentChanged, nil, old).For(a)
 	}
+	causes, missed := c.Take(a)
 	n, old, current = nil, nil, nil
 	runtime.GC()
 	if !thereBefore.To(packed.Map{}) || !thereNow.To(packed.Map{}) {
 		t.Error("the objects are kept in memory")
 	}
-	causes, missed := c.Take(a)
 	var texts []string
 	for _, cause := range causes[:3] {
 		texts = append(texts, fmt.Sprintf("%s %s %s %s %t", cause.Reason, cause.Object, cause.Change, cause.Fields, cause.More))
@@ -52,6 +53,72 @@ func TestCauses(t *testing.T) {
 	}
 	if causes, _ := c.Take(b); len(causes) != 1 {
 		t.Errorf("the other parent has %v", causes)
+	}
+}
+
+// Objects are kept until the reconcile, up to a limit, and not for a parent that need not be reconciled.
+func TestHeldObjectsAreLimited(t *testing.T) {
+	c := NewCauses()
+	text := strings.Repeat("x", maxHeld/10) // is in each object twice
+	change := func() (there packed.Ref) {
+		old, there := configMap(t, map[string]any{"a": "1", "text": text})
+		current, _ := configMap(t, map[string]any{"a": "2", "text": text})
+		n := c.Of(queue.ChildChanged, old, current)
+		n.For(objecttest.WidgetRef("ns", "a"))
+		n.For(objecttest.WidgetRef("ns", "b"))
+		return there
+	}
+	var all []packed.Ref
+	for range 4 {
+		all = append(all, change())
+	}
+	runtime.GC()
+	kept := 0
+	for _, there := range all {
+		if !there.To(packed.Map{}) {
+			kept++
+		}
+	}
+	if kept != 2 || c.held > maxHeld {
+		t.Errorf("%d changes of 2/5 of the limit are kept, %d bytes", kept, c.held)
+	}
+	c.Drop(objecttest.WidgetRef("ns", "a"))
+	if c.held == 0 {
+		t.Error("the changes for the other parent are not counted any more")
+	}
+	causes, _ := c.Take(objecttest.WidgetRef("ns", "b"))
+	for _, cause := range causes {
+		if got := strings.Join(cause.Fields, " "); got != "data.a" {
+			t.Errorf("the fields are %s", got)
+		}
+	}
+	if len(causes) != 4 || c.held != 0 {
+		t.Errorf("%d causes; then %d bytes are held", len(causes), c.held)
+	}
+	c.Drop(objecttest.WidgetRef("ns", "b"))
+}
+
+// A Note may be noted for a parent after it was dropped for all before, while another parent takes it.
+func TestNoteIsUsedAgain(t *testing.T) {
+	c := NewCauses()
+	old, _ := configMap(t, map[string]any{"a": "1"})
+	current, _ := configMap(t, map[string]any{"a": "2"})
+	n := c.Of(queue.ChildChanged, old, current)
+	var all sync.WaitGroup
+	for i := range 100 {
+		parent := objecttest.WidgetRef("ns", fmt.Sprint(i))
+		n.For(parent)
+		all.Go(func() {
+			if i%2 == 0 {
+				c.Drop(parent)
+			} else if causes, _ := c.Take(parent); len(causes) != 1 || len(causes[0].Fields) != 1 {
+				t.Errorf("got %v", causes)
+			}
+		})
+	}
+	all.Wait()
+	if c.held != 0 {
+		t.Errorf("%d bytes are held", c.held)
 	}
 }
 

@@ -80,7 +80,7 @@ func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember
 	w.r.metrics.Remembered(string(source), 1)
 	w.logRemembered(key, why, source)
 	w.observeReconciled(key, nil)
-	w.r.causes.Take(key)
+	w.r.causes.Drop(key)
 	for _, sink := range w.r.sinks {
 		sink.Remembered(aboutParent(w.r.binding, key), why, source)
 	}
