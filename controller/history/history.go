@@ -103,10 +103,15 @@ func New(budget int64) *History {
 	return &History{budget: int(budget), parents: map[name][]*timeline{}}
 }
 
+// spaces are buffers in which entries are encoded. An Entry has limits, so that none becomes large.
+var spaces = sync.Pool{New: func() any { return new([]byte) }}
+
 // Reconciled implements observe.Sink.
 func (h *History) Reconciled(r *observe.Reconcile) {
-	var space [2 << 10]byte
-	text := slices.Clone(appendEntry(space[:0], entryOf(r)))
+	space := spaces.Get().(*[]byte)
+	*space = appendEntry((*space)[:0], entryOf(r))
+	text := slices.Clone(*space)
+	spaces.Put(space)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.add(h.timeline(r.About), &record{text: text, identity: identity{types.UID(strings.Clone(string(r.UID))), r.Began, r.Script}})

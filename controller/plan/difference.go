@@ -44,25 +44,34 @@ func Changes(before, after *object.Object) iter.Seq[Change] {
 
 // eachChange calls yield for each field in which two maps differ, until it returns false. It reports whether it did not.
 func eachChange(path Path, a, b tree.Map, yield func(Change) bool) bool {
-	for key, values := range unequal(a, b) {
-		if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
-			continue
-		}
-		left, right := values[0], values[1]
-		at, one := path.to(key), left == packed.None || right == packed.None
-		if one && at.is("metadata", "annotations") {
-			left, right = mapIn(left), mapIn(right)
-		} else if one {
-			if !yield(Change{at.String(), valueIn(left), valueIn(right)}) {
+	if left, right, packed := bothPacked(a, b); packed {
+		for u := left.Unequal(right); u.Next(); {
+			if !changesAt(path, u.Key, u.A, u.B, yield) {
 				return false
 			}
-			continue
 		}
-		if !eachIn(at, left, right, yield) {
+		return true
+	}
+	for _, key := range keysOf(a, b) {
+		if !changesAt(path, key, get(a, key), get(b, key), yield) {
 			return false
 		}
 	}
 	return true
+}
+
+// changesAt is eachChange for the values of a key, of which one may be packed.None.
+func changesAt(path Path, key string, left, right any, yield func(Change) bool) bool {
+	if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
+		return true
+	}
+	at, one := path.to(key), left == packed.None || right == packed.None
+	if one && at.is("metadata", "annotations") {
+		left, right = mapIn(left), mapIn(right)
+	} else if one {
+		return yield(Change{at.String(), valueIn(left), valueIn(right)})
+	}
+	return eachIn(at, left, right, yield)
 }
 
 // eachIn is eachChange for two values.
@@ -86,27 +95,18 @@ func eachIn(path Path, a, b any, yield func(Change) bool) bool {
 	return yield(Change{path.String(), a, b})
 }
 
-// unequal returns the keys in a and in b, sorted, without those whose values have equal bytes, and both values. A value that does not exist
-// is packed.None.
-func unequal(a, b tree.Map) iter.Seq2[string, [2]any] {
+func bothPacked(a, b tree.Map) (left, right packed.Map, both bool) {
 	left, one := a.(packed.Map)
 	right, other := b.(packed.Map)
-	if one && other {
-		return left.Unequal(right)
+	return left, right, one && other
+}
+
+// get returns the value of a key, or packed.None.
+func get(m tree.Map, key string) any {
+	if v, found := m.Get(key); found {
+		return v
 	}
-	return func(yield func(string, [2]any) bool) {
-		for _, key := range keysOf(a, b) {
-			values := [2]any{packed.None, packed.None}
-			for i, m := range []tree.Map{a, b} {
-				if v, found := m.Get(key); found {
-					values[i] = v
-				}
-			}
-			if !yield(key, values) {
-				return
-			}
-		}
-	}
+	return packed.None
 }
 
 // valueIn returns a value, or nil for packed.None.

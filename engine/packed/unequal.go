@@ -1,39 +1,48 @@
 package packed
 
-import "iter"
-
-// Unequal returns the keys whose values do not have equal bytes in two objects, in the order of the keys' bytes, with both values. Where a
-// key is only in one of the objects, the other value is [None]. Nothing is read of values whose bytes are equal.
-func (m Map) Unequal(other Map) iter.Seq2[string, [2]any] {
-	return func(yield func(string, [2]any) bool) {
-		a, b := walkOf(m), walkOf(other)
-		for a.ok || b.ok {
-			switch {
-			case !b.ok || a.ok && a.key < b.key:
-				if !yield(a.key, [2]any{read(a.value), None}) {
-					return
-				}
-				a.step()
-			case !a.ok || b.key < a.key:
-				if !yield(b.key, [2]any{None, read(b.value)}) {
-					return
-				}
-				b.step()
-			default:
-				if string(block(a.value)) != string(block(b.value)) && !yield(a.key, [2]any{read(a.value), read(b.value)}) {
-					return
-				}
-				a.step()
-				b.step()
-			}
-		}
-	}
+// Unequal goes through the keys whose values do not have equal bytes in two objects, in the order of the keys' bytes. Nothing is read of
+// values whose bytes are equal.
+type Unequal struct {
+	Key   string
+	A, B  any // the values; None where the object does not have the key
+	left  walk
+	right walk
 }
 
 // None stands for a value that does not exist; nil is a value.
 var None any = none{}
 
 type none struct{}
+
+// Unequal returns what goes through the keys. The first call of [Unequal.Next] goes to the first one.
+func (m Map) Unequal(other Map) Unequal { return Unequal{left: walkOf(m), right: walkOf(other)} }
+
+// Next goes to the next key, and reports whether there is one.
+func (u *Unequal) Next() bool {
+	a, b := &u.left, &u.right
+	for a.ok || b.ok {
+		switch {
+		case !b.ok || a.ok && a.key < b.key:
+			u.Key, u.A, u.B = a.key, read(a.value), None
+			a.step()
+			return true
+		case !a.ok || b.key < a.key:
+			u.Key, u.A, u.B = b.key, None, read(b.value)
+			b.step()
+			return true
+		}
+		equal := string(block(a.value)) == string(block(b.value))
+		if !equal {
+			u.Key, u.A, u.B = a.key, read(a.value), read(b.value)
+		}
+		a.step()
+		b.step()
+		if !equal {
+			return true
+		}
+	}
+	return false
+}
 
 // A walk goes through the entries of a map.
 type walk struct {
