@@ -185,6 +185,7 @@ func entryOf(r *observe.Reconcile) *Entry {
 	for _, c := range r.Calls {
 		e.Calls = append(e.Calls, w.call(c))
 	}
+	e.Writes = make([]Write, 0, min(len(r.Writes), MaxWrites))
 	for _, write := range r.Writes {
 		if len(e.Writes) == MaxWrites {
 			e.More = len(r.Writes) - MaxWrites
