@@ -179,6 +179,19 @@ func (c *Client) Object(args []string) (Object, error) {
 	return object, nil
 }
 
+// GetNamed sends a request about the object that is meant by args, as for Object, and about one controller of it unless that is "". It
+// returns the parameters of the object.
+func (c *Client) GetNamed(ctx context.Context, path string, args []string, controller string, into any) (url.Values, error) {
+	object, err := c.Object(args)
+	if err != nil {
+		return nil, err
+	}
+	if controller != "" {
+		object.Set("controller", controller)
+	}
+	return c.GetObject(ctx, path, object, into)
+}
+
 // GetObject sends a request about an object; see Get. If several API groups have the kind, it asks about the object of each: the server
 // knows only parents of controllers. It returns the parameters of the one that is known. It is an error if several are.
 func (c *Client) GetObject(ctx context.Context, path string, object Object, into any) (url.Values, error) {
@@ -298,27 +311,41 @@ func (c *Client) follow(ctx context.Context, send func() error) error {
 }
 
 func (c *Client) get(ctx context.Context, path string, values url.Values, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path+"?"+values.Encode(), nil)
+	response, err := c.send(ctx, c.http, http.MethodGet, path+"?"+values.Encode())
 	if err != nil {
 		return err
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return c.unreached(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, responseLimit))
 	if err != nil {
 		return c.unreached(err)
 	}
+	return json.Unmarshal(text, into)
+}
+
+// send sends one request. A status that is not 200 is an error.
+func (c *Client) send(ctx context.Context, by *http.Client, method, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := by.Do(request)
+	if err != nil {
+		return nil, c.unreached(err)
+	}
 	if response.StatusCode == http.StatusOK {
-		return json.Unmarshal(text, into)
+		return response, nil
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, responseLimit))
+	if err != nil {
+		return nil, c.unreached(err)
 	}
 	problem := &inspect.Problem{}
 	if json.Unmarshal(text, problem) != nil || problem.Message == "" {
-		return fmt.Errorf("what responds at %s is not a server of this program: %s", c.at(), response.Status)
+		return nil, fmt.Errorf("what responds at %s is not a server of this program: %s", c.at(), response.Status)
 	}
-	return problem
+	return nil, problem
 }
 
 // at names the server, for errors.

@@ -65,15 +65,8 @@ func showTree(cmd *cobra.Command, f *treeFlags, args []string) error {
 		return err
 	}
 	defer client.Close()
-	object, err := client.Object(args)
-	if err != nil {
-		return err
-	}
-	if f.controller != "" {
-		object.Set("controller", f.controller)
-	}
 	found := &inspect.Tree{}
-	if _, err := client.GetObject(ctx, "/v1/tree", object, found); err != nil {
+	if _, err := client.GetNamed(ctx, "/v1/tree", args, f.controller, found); err != nil {
 		return err
 	}
 	if !f.output.IsText() {

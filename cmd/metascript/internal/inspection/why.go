@@ -81,15 +81,8 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 		return err
 	}
 	defer client.Close()
-	object, err := client.Object(args)
-	if err != nil {
-		return err
-	}
-	if f.controller != "" {
-		object.Set("controller", f.controller)
-	}
 	why := &inspect.Why{}
-	values, err := client.GetObject(ctx, "/v1/why", object, why)
+	values, err := client.GetNamed(ctx, "/v1/why", args, f.controller, why)
 	if err != nil {
 		return err
 	}
