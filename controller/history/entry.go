@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -99,6 +100,15 @@ type Object struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
+}
+
+// GroupKind returns the kind of the object, whichever its version is.
+func (o Object) GroupKind() schema.GroupKind {
+	group, _, both := strings.Cut(o.APIVersion, "/")
+	if !both {
+		group = "" // the core group, of which APIVersion is the version
+	}
+	return schema.GroupKind{Group: group, Kind: o.Kind}
 }
 
 // ObjectOf returns the Object of a Ref.

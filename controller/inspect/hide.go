@@ -105,6 +105,5 @@ func (s *sight) hideIn(ctx context.Context, t *target, e *history.Entry) (failed
 
 // isNamed reports whether an object has the group, the kind and the name of ref. Its version may be another one.
 func isNamed(o history.Object, ref object.Ref) bool {
-	version, err := schema.ParseGroupVersion(o.APIVersion)
-	return err == nil && version.WithKind(o.Kind).GroupKind() == ref.Kind.GroupKind() && o.Namespace == ref.Namespace && o.Name == ref.Name
+	return o.GroupKind() == ref.Kind.GroupKind() && o.Namespace == ref.Namespace && o.Name == ref.Name
 }

@@ -106,10 +106,7 @@ func (b *treeBuilder) grow(n *tree.Node, parent *object.Object) {
 // parentOf returns the object of a node if it may be a parent.
 func (b *treeBuilder) parentOf(n *tree.Node) *object.Object {
 	t := &target{}
-	t.Kind, t.Key = object.Kind{Kind: n.Kind}, object.Key{Namespace: n.Namespace, Name: n.Name}
-	if group, _, both := strings.Cut(n.APIVersion, "/"); both {
-		t.Kind.Group = group
-	}
+	t.Kind, t.Key = n.GroupKind().WithVersion(""), object.Key{Namespace: n.Namespace, Name: n.Name}
 	o, selects := b.handler.parent(t)
 	if len(selects) == 0 {
 		return nil

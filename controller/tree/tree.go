@@ -157,11 +157,7 @@ func compare(a, b *Node) int {
 
 // KindText returns the name of a kind with its group, such as "Pod" and "Deployment.apps".
 func KindText(o history.Object) string {
-	group, _, both := strings.Cut(o.APIVersion, "/")
-	if !both {
-		return o.Kind
-	}
-	return o.Kind + "." + group
+	return o.GroupKind().String()
 }
 
 // place identifies a child, whichever version its kind has.
@@ -171,11 +167,7 @@ type place struct {
 }
 
 func placeOf(o history.Object) place {
-	group, _, both := strings.Cut(o.APIVersion, "/")
-	if !both {
-		group = ""
-	}
-	return place{schema.GroupKind{Group: group, Kind: o.Kind}, object.Key{Namespace: o.Namespace, Name: o.Name}}
+	return place{o.GroupKind(), object.Key{Namespace: o.Namespace, Name: o.Name}}
 }
 
 // nodes returns all nodes, in no order.
