@@ -9,7 +9,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// An update that restarts Pods is told from one that does not, by the rules of "metascript plan".
+// Which updates restart Pods is decided by the rules of "metascript plan".
 func TestRestarts(t *testing.T) {
 	deployment := `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "web", "image": "v1"}]}}}}`
 	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "v1"}]}}`
