@@ -116,6 +116,25 @@ func TestCommonWordsAreNotRedacted(t *testing.T) {
 	}
 }
 
+func TestBoundariesOfPEMAreNotRedacted(t *testing.T) {
+	const pem = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIU\nq8yqG7hZ2zYw1kS+\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx7Kp2mVw9RtB4n\n-----END RSA PRIVATE KEY-----\n"
+	r := knowing(pem)
+	for text, want := range map[string]string{
+		"tls: bad record: verification of the specific certificate ended; private keys": "tls: bad record: verification of the specific certificate ended; private keys",
+		pem: "-----BEGIN CERTIFICATE-----\n[redacted]\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n[redacted]\n-----END RSA PRIVATE KEY-----\n",
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := knowing("-----BEGIN zQx5Kp3m-----").Text("zQx5Kp3m"); got != "[redacted]" {
+		t.Errorf("what is not a boundary of PEM: got %q", got)
+	}
+	if got := r.Text(base64.StdEncoding.EncodeToString([]byte(pem))); strings.Contains(got, base64.StdEncoding.EncodeToString([]byte("q8yqG7hZ2zYw"))[4:12]) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestShortValuesAreRedactedInQuotes(t *testing.T) {
 	r := knowing("abc", "é", "1")
 	for text, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 
 	"metascript/controller/object"
@@ -57,12 +58,37 @@ func valuesIn(secret tree.Map, yield func(value) bool) bool {
 			continue
 		}
 		for _, v := range values.All() {
-			if v != nil && v != "" && !yield(decoded(v)) {
-				return false
+			if v == nil || v == "" {
+				continue
+			}
+			for part := range withoutBoundaries(decoded(v)) {
+				if !yield(part) {
+					return false
+				}
 			}
 		}
 	}
 	return true
+}
+
+// A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
+// of CERTIFICATE in verification and specific.
+var boundary = regexp.MustCompile(`-----(?:BEGIN|END)(?: (?:ANY|CERTIFICATE|CRL|DH|DSA|EC|ENCRYPTED|KEY|NEW|OPENSSH|PARAMETERS|PRIVATE|PUBLIC|REQUEST|RSA|TRUSTED|X509))+-----`)
+
+// withoutBoundaries returns the parts of a value between its boundaries: a value without one as a whole.
+func withoutBoundaries(v value) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		// Most values have none, and the expression is slower than this.
+		if !strings.Contains(string(v), "-----") {
+			yield(v)
+			return
+		}
+		for _, part := range boundary.Split(string(v), -1) {
+			if strings.TrimSpace(part) != "" && !yield(value(part)) {
+				return
+			}
+		}
+	}
 }
 
 // sizeOf returns an upper bound of the size of the values of a Secret.
