@@ -17,6 +17,7 @@ import (
 	"metascript/controller/reconcile"
 	"metascript/controller/selection"
 	"metascript/controller/spec"
+	"metascript/controller/tree"
 	"metascript/engine"
 )
 
@@ -32,18 +33,10 @@ type Why struct {
 
 // A State is what there is to know of a parent now.
 type State struct {
-	Paused     bool        `json:"paused,omitempty"` // by its annotation
-	Deleting   bool        `json:"deleting,omitempty"`
-	Finalizers []string    `json:"finalizers,omitempty"` // if it is being deleted
-	Conditions []Condition `json:"conditions,omitempty"`
-}
-
-// A Condition is a condition in the status of an object.
-type Condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
+	Paused     bool             `json:"paused,omitempty"` // by its annotation
+	Deleting   bool             `json:"deleting,omitempty"`
+	Finalizers []string         `json:"finalizers,omitempty"` // if it is being deleted
+	Conditions []tree.Condition `json:"conditions,omitempty"`
 }
 
 // A Controller is a controller, and the entries of a parent.
@@ -221,7 +214,10 @@ func (h *Handler) notFound(ctx context.Context, caller *Caller, t *target, found
 
 // stateOf returns the State of a parent.
 func stateOf(parent *object.Object) *State {
-	s := &State{Paused: binding.IsPaused(parent), Deleting: object.Deleting(parent), Conditions: conditionsOf(parent)}
+	conditions := tree.ConditionsOf(parent)
+	s := &State{
+		Paused: binding.IsPaused(parent), Deleting: object.Deleting(parent), Conditions: conditions[:min(len(conditions), maxConditions)],
+	}
 	if s.Deleting {
 		s.Finalizers = parent.GetFinalizers()
 	}
@@ -230,18 +226,3 @@ func stateOf(parent *object.Object) *State {
 
 // maxConditions is how many conditions of an object are shown.
 const maxConditions = 20
-
-// conditionsOf returns the conditions of an object.
-func conditionsOf(o *object.Object) []Condition {
-	items, _ := o.Field("status", "conditions")
-	list, _ := items.([]any)
-	var all []Condition
-	for _, item := range list[:min(len(list), maxConditions)] {
-		fields, _ := item.(map[string]any)
-		text := func(field string) string { s, _ := fields[field].(string); return strings.Clone(s) }
-		if text("type") != "" {
-			all = append(all, Condition{text("type"), text("status"), text("reason"), text("message")})
-		}
-	}
-	return all
-}

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"metascript/controller/object"
 	"metascript/controller/rollout"
@@ -37,11 +38,11 @@ func ReadinessOf(o *object.Object) (Readiness, []string) {
 	if wrong := rollout.Unobserved(o); wrong != "" {
 		return NotReady, []string{clip(wrong)}
 	}
-	conditions := conditionsOf(o)
+	conditions := ConditionsOf(o)
 	var why []string
 	for _, name := range failures {
-		if c := find(conditions, name); c != nil && c.status == "True" {
-			why = append(why, c.String())
+		if c := find(conditions, name); c != nil && c.Status == "True" {
+			why = append(why, clip(c.String()))
 		}
 	}
 	if len(why) > 0 {
@@ -54,10 +55,10 @@ func ReadinessOf(o *object.Object) (Readiness, []string) {
 		c := find(conditions, name)
 		switch {
 		case c == nil:
-		case c.status == "True":
+		case c.Status == "True":
 			return Ready, nil
 		default:
-			why := []string{c.String()}
+			why := []string{clip(c.String())}
 			if o.GetKind() == "Pod" {
 				why = append(why, containers(o)...)
 			}
@@ -68,9 +69,9 @@ func ReadinessOf(o *object.Object) (Readiness, []string) {
 }
 
 // progress returns the condition Progressing if it says why an object is not ready.
-func progress(conditions []condition, is Readiness) []string {
-	if c := find(conditions, "Progressing"); is == NotReady && c != nil && c.status == "False" {
-		return []string{c.String()}
+func progress(conditions []Condition, is Readiness) []string {
+	if c := find(conditions, "Progressing"); is == NotReady && c != nil && c.Status == "False" {
+		return []string{clip(c.String())}
 	}
 	return nil
 }
@@ -139,36 +140,43 @@ func containers(o *object.Object) []string {
 	return why
 }
 
-// A condition is one in the status of an object.
-type condition struct{ name, status, reason, message string }
-
-// String returns a text such as "Ready=False ContainersNotReady: containers with unready status: [a]".
-func (c *condition) String() string {
-	text := c.name + "=" + c.status
-	if c.reason != "" {
-		text += " " + c.reason
-	}
-	if c.message != "" {
-		text += ": " + c.message
-	}
-	return clip(text)
+// A Condition is a condition in the status of an object.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
-// conditionsOf returns the conditions of an object.
-func conditionsOf(o *object.Object) []condition {
+// String returns a text such as "Ready=False ContainersNotReady: containers with unready status: [a]".
+func (c Condition) String() string {
+	text := c.Type + "=" + c.Status
+	if c.Reason != "" {
+		text += " " + c.Reason
+	}
+	if c.Message != "" {
+		text += ": " + c.Message
+	}
+	return text
+}
+
+// ConditionsOf returns the conditions of an object. They do not keep it in memory.
+func ConditionsOf(o *object.Object) []Condition {
 	value, _ := o.Field("status", "conditions")
 	list, _ := value.([]any)
-	var all []condition
+	var all []Condition
 	for _, item := range list {
 		fields, _ := item.(map[string]any)
-		text := func(field string) string { s, _ := fields[field].(string); return s }
-		all = append(all, condition{text("type"), text("status"), text("reason"), text("message")})
+		text := func(field string) string { s, _ := fields[field].(string); return strings.Clone(s) }
+		if text("type") != "" {
+			all = append(all, Condition{text("type"), text("status"), text("reason"), text("message")})
+		}
 	}
 	return all
 }
 
-func find(conditions []condition, name string) *condition {
-	if i := slices.IndexFunc(conditions, func(c condition) bool { return c.name == name }); i >= 0 {
+func find(conditions []Condition, name string) *Condition {
+	if i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == name }); i >= 0 {
 		return &conditions[i]
 	}
 	return nil

@@ -106,7 +106,7 @@ func (r *Rollout) blocked(in *Input, at map[place]*Node) (*Node, string) {
 	for _, o := range in.Owned {
 		objects[placeOf(history.ObjectOf(object.RefOf(o)))] = o
 	}
-	updated := find(conditionsOf(in.Parent), rollout.UpdatedCondition)
+	updated := find(ConditionsOf(in.Parent), rollout.UpdatedCondition)
 	var first *Node
 	var firstWhy string
 	for where, n := range at {
@@ -114,8 +114,8 @@ func (r *Rollout) blocked(in *Input, at map[place]*Node) (*Node, string) {
 			continue
 		}
 		why := r.unhealthy(n, objects[where])
-		if updated != nil && updated.reason == rollout.Waiting {
-			if said, is := strings.CutPrefix(updated.message, n.Kind+" "+n.Name+" "); is && (why != "" || strings.HasPrefix(said, rollout.NotUpdated)) {
+		if updated != nil && updated.Reason == rollout.Waiting {
+			if said, is := strings.CutPrefix(updated.Message, n.Kind+" "+n.Name+" "); is && (why != "" || strings.HasPrefix(said, rollout.NotUpdated)) {
 				if why == "" {
 					why = said
 				}
@@ -151,8 +151,8 @@ func (r *Rollout) progress(parent *object.Object) *Progress {
 		}
 	}
 	p.Total, p.Updated = len(all), len(r.Latest.Children)
-	if c := find(conditionsOf(parent), rollout.UpdatedCondition); c != nil && c.status != "True" {
-		p.Message = clip(c.message)
+	if c := find(ConditionsOf(parent), rollout.UpdatedCondition); c != nil && c.Status != "True" {
+		p.Message = clip(c.Message)
 	}
 	return p
 }

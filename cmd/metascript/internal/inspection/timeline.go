@@ -38,18 +38,8 @@ func (t Timeline) state(s *inspect.State) {
 		t.Print("  is being deleted; finalizers: " + strings.Join(s.Finalizers, ", "))
 	}
 	for _, c := range s.Conditions {
-		t.Print("  " + conditionText(c))
+		t.Print("  " + c.String())
 	}
-}
-
-func conditionText(c inspect.Condition) string {
-	text := c.Type + "=" + c.Status
-	for _, more := range []string{c.Reason, c.Message} {
-		if more != "" {
-			text += " " + more
-		}
-	}
-	return text
 }
 
 // Controller prints a line about a controller and its script.
