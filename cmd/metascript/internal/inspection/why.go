@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -100,7 +101,8 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 	if !f.watch {
 		return nil
 	}
-	return watchWhy(ctx, client, values, timeline, shown)
+	notice := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
+	return watchWhy(ctx, client, values, watchPeriod, timeline, shown, notice)
 }
 
 // dropOld drops the entries that ended before since.
@@ -130,11 +132,12 @@ func showEntries(timeline Timeline, c inspect.Controller, shown map[string]time.
 	}
 }
 
-// watchWhy shows new reconciles until ctx is done. Reconciles that need not be done are shown when they begin.
-func watchWhy(ctx context.Context, client *Client, object url.Values, timeline Timeline, shown map[string]time.Time) error {
-	tick := time.NewTicker(watchPeriod)
+// watchWhy shows new reconciles until ctx is done. Reconciles that need not be done are shown when they begin. notice is told why nothing
+// is shown while no server leads or the server has too many requests.
+func watchWhy(ctx context.Context, client *Client, object url.Values, every time.Duration, timeline Timeline, shown map[string]time.Time, notice func(string)) error {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for {
+	for said := ""; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -146,12 +149,17 @@ func watchWhy(ctx context.Context, client *Client, object url.Values, timeline T
 			return nil
 		}
 		var problem *inspect.Problem
-		if errors.As(err, &problem) && problem.Standby {
-			continue // another server begins to lead
+		if errors.As(err, &problem) && (problem.Standby || problem.Status == http.StatusTooManyRequests) {
+			if text := problem.Error(); text != said {
+				notice(text + " (asked again every " + every.String() + ")")
+				said = text
+			}
+			continue
 		}
 		if err != nil {
 			return err
 		}
+		said = ""
 		for _, c := range why.Controllers {
 			showEntries(timeline, c, shown)
 		}
