@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -29,10 +30,10 @@ type encoder struct {
 	out   *Writer
 	scrub *scrub.Scrubber
 
-	versions map[*build.Loaded]version     // those that were written
-	objects  map[packed.Ref]encoded        // those of caches that were written; most objects of a request are those of the one before
-	contents map[[sha256.Size]byte]encoded // others, by the hash of their content; most objects of an answer are as in the one before
-	values   int                           // how many values were known when contents was begun
+	versions map[weak.Pointer[build.Loaded]]version // those that were written. They are not kept in memory for it
+	objects  map[packed.Ref]encoded                 // those of caches that were written; most objects of a request are those of the one before
+	contents map[[sha256.Size]byte]encoded          // others, by the hash of their content; most objects of an answer are as in the one before
+	values   int                                    // how many values were known when contents was begun
 	buffer   []byte
 }
 
@@ -53,7 +54,7 @@ const maxEncoded = 1 << 16
 
 func newEncoder(out *Writer, s *scrub.Scrubber) *encoder {
 	return &encoder{
-		out: out, scrub: s, versions: map[*build.Loaded]version{}, objects: map[packed.Ref]encoded{}, contents: map[[sha256.Size]byte]encoded{},
+		out: out, scrub: s, versions: map[weak.Pointer[build.Loaded]]version{}, objects: map[packed.Ref]encoded{}, contents: map[[sha256.Size]byte]encoded{},
 	}
 }
 
@@ -129,7 +130,7 @@ func (e *encoder) version(r *observe.Reconcile) (version, error) {
 	if r.Loaded == nil {
 		return version{}, nil // a reconcile of no version; a reader reports it
 	}
-	if v, found := e.versions[r.Loaded]; found {
+	if v, found := e.versions[weak.Make(r.Loaded)]; found {
 		return v, nil
 	}
 	if len(e.versions) >= maxEncoded {
@@ -166,7 +167,7 @@ func (e *encoder) version(r *observe.Reconcile) (version, error) {
 		c.Children = append(c.Children, resourceOf(rule.Resource))
 	}
 	v := version{id, c.Redacted}
-	e.versions[r.Loaded] = v
+	e.versions[weak.Make(r.Loaded)] = v
 	return v, e.out.Controller(c)
 }
 

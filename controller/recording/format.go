@@ -2,7 +2,7 @@
 // the scripts.
 //
 // A recording is gzipped JSON Lines: each line is one [Line]. The first is the Header. What a line refers to comes before it: the version
-// of the controller, and the objects, each version of which is written once, with the digest of its content. The last is the End; a
+// of the controller, and the objects, each version of which is written once, with the digest of its content, or again after many others. The last is the End; a
 // recording without it was cut off, and can be used up to there.
 //
 // A recording has no values of Secrets. In their place it has keyed hashes, so that values that are equal have equal hashes; the key is

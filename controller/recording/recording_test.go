@@ -70,6 +70,46 @@ func someRecording(t testing.TB) []byte {
 	return out.Bytes()
 }
 
+// TestForgottenObjectsAreWrittenAgain: a Writer remembers a limited number of objects, and what it writes twice is read once.
+func TestForgottenObjectsAreWrittenAgain(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, Header{Began: someTime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.maxSeen = 1
+	err = w.Controller(&Controller{ID: "sites@1"})
+	for range 2 {
+		parent, err1 := w.Object([]byte(someParent), nil)
+		child, err2 := w.Object([]byte(someChild), nil)
+		call := Call{Hook: "sync", Parent: parent, Children: []Group{{APIVersion: "v1", Kind: "Secret", Objects: []string{child}}}}
+		err = errors.Join(err, err1, err2, w.Reconcile(&Reconcile{Controller: "sites@1", Calls: []Call{call}}))
+	}
+	end, closed := w.Close(End{})
+	if err := errors.Join(err, closed); err != nil || end.Objects != 4 {
+		t.Fatalf("%d objects were written, want 4: %v", end.Objects, err)
+	}
+	path := filepath.Join(t.TempDir(), "recording")
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path, 0)
+	if err != nil || f.Objects != 2 || len(f.Problems) != 0 {
+		t.Fatalf("%v: want 2 objects: %+v", err, f)
+	}
+	replayed := 0
+	err = f.Each(func(r *Recorded) error {
+		if missing := r.Missing(&r.Calls[0]); len(missing) > 0 {
+			t.Errorf("line %d: missing %q", r.Line, missing)
+		}
+		replayed++
+		return nil
+	})
+	if err != nil || replayed != 2 {
+		t.Errorf("%d reconciles were read, want 2: %v", replayed, err)
+	}
+}
+
 // plain returns the lines of a recording.
 func plain(t testing.TB, recording []byte) string {
 	r, err := gzip.NewReader(bytes.NewReader(recording))

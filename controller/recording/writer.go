@@ -27,11 +27,16 @@ type Writer struct {
 	line     bytes.Buffer
 	encode   *json.Encoder              // writes to line
 	seen     map[[sha256.Size]byte]bool // the digests of the objects that were written
+	maxSeen  int                        // of seen
 	versions map[string]bool            // the IDs of the controllers that were written
 	pending  int                        // bytes of lines since the last Flush
 	end      End                        // with the counts so far
 	err      error
 }
+
+// maxSeen is how many objects are known to be written, so that a long recording needs no more than some 60 MiB. What is forgotten is
+// written again.
+const maxSeen = 1 << 20
 
 // counter counts what is written.
 type counter struct {
@@ -48,7 +53,7 @@ func (c *counter) Write(p []byte) (int, error) {
 
 // NewWriter returns a Writer that has written the header to w. Header.Format need not be set.
 func NewWriter(w io.Writer, header Header) (*Writer, error) {
-	r := &Writer{out: counter{Writer: w}, seen: map[[sha256.Size]byte]bool{}, versions: map[string]bool{}}
+	r := &Writer{out: counter{Writer: w}, seen: map[[sha256.Size]byte]bool{}, maxSeen: maxSeen, versions: map[string]bool{}}
 	// The fastest level: a server that is busy records too. The lines of the objects are similar, and become about ten times smaller.
 	r.zip, _ = gzip.NewWriterLevel(&r.out, gzip.BestSpeed)
 	r.encode = json.NewEncoder(&r.line)
@@ -92,13 +97,16 @@ func (w *Writer) Controller(c *Controller) error {
 // HasController reports whether a version with that ID was written.
 func (w *Writer) HasController(id string) bool { return w.versions[id] }
 
-// Object writes an object, if no object with the same content was written yet. content is JSON without spaces and line breaks, with
+// Object writes an object, unless one of the last objects had the same content. content is JSON without spaces and line breaks, with
 // sorted keys. redacted are the paths of what was replaced. It returns the digest.
 func (w *Writer) Object(content []byte, redacted []string) (digest string, err error) {
 	sum := sha256.Sum256(content)
 	digest = digestPrefix + hex.EncodeToString(sum[:])
 	if w.seen[sum] || w.err != nil {
 		return digest, w.err
+	}
+	if len(w.seen) >= w.maxSeen {
+		clear(w.seen)
 	}
 	w.seen[sum] = true
 	w.end.Objects++
