@@ -67,10 +67,10 @@ With --case, nothing is compared. The call of --call, or else the last call abou
 
 With --output json or yaml, the output is an object with the numbers calls, parents, same, kept, unrelated, different, changed
 (parents), redacted and unexpected, and the lists effects, differences and notReplayed.`,
-		Example: `  metascript replay hour.rec -f controller.yaml
-  metascript replay hour.rec -f controller.yaml --expect 'Pod spec.containers[*].image'
-  metascript replay hour.rec -f controller.yaml -n default --parent web
-  metascript replay hour.rec -f controller.yaml --call 17 --case .`,
+		Example: `  metascript replay hour.jsonl.gz -f controller.yaml
+  metascript replay hour.jsonl.gz -f controller.yaml --expect 'Pod spec.containers[*].image'
+  metascript replay hour.jsonl.gz -f controller.yaml -n default --parent web
+  metascript replay hour.jsonl.gz -f controller.yaml --call 17 --case .`,
 		Args: arguments.One("a recording"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd, args[0], &f) },
 	}

@@ -47,11 +47,12 @@ everything else of the objects, so treat it as what it is: a copy of them. Only 
 
 The command finds the Pod of the server by its label, and forwards a port to it, for which you need the permissions to list
 pods and to create pods/portforward. The owner of your token must be permitted to list the controller objects and the parents.
-A reconcile is recorded if it may list all kinds of objects in it, in their namespaces. If your kubeconfig file has a client
-certificate and no token, use --service-account.
+Reconciles with kinds of objects that this user may not list in their namespaces are left out, and counted. If your kubeconfig
+file has a client certificate and no token, use --service-account.
 
-The recording ends after --for, when the file has --bytes, or on Ctrl-C. A file that was cut off can be used up to there.
-A server makes two recordings at the same time. If it cannot write fast enough, it leaves out reconciles, and counts them.`,
+The recording ends after --for, when the file has --bytes, or on Ctrl-C. A file that is cut off can be used up to its last
+complete line. A server makes at most two recordings at the same time. If it cannot write fast enough, it leaves out
+reconciles, and counts them.`,
 		Example: `  metascript record -o shop.jsonl.gz --for 10m
   metascript record --controller websites -n shop --parent main
   metascript record --bytes 1Gi --for 2h --service-account default/recorder`,
