@@ -5,8 +5,8 @@
 // A [Scrubber] has a random key, which is never stored, and the values of the Secrets that were added to it. It replaces:
 //
 //   - each value in data and stringData of a Secret, however short, also in its annotations of kubectl apply and of this program;
-//   - a value of [shortest] bytes or more wherever else it stands in a text: as it is, in lower case, in base64 at any offset (also in
-//     the alphabet for URLs), in hexadecimal, and with the escapes of JSON (also twice), URLs and HTML;
+//   - a value of [shortest] bytes or more wherever else it stands in a text: as it is, without the white space around it, in lower case, in
+//     base64 at any offset (also in the alphabet for URLs), in hexadecimal, and with the escapes of JSON (also twice), URLs and HTML;
 //   - each word of a value that looks like a password: see strong;
 //   - a number that is written like a value of [shortestNumber] digits or more.
 //
@@ -132,6 +132,12 @@ func (s *Scrubber) AddText(value string) {
 	s.plain.clear()
 	s.late = s.late || s.written.mayHaveValue(value)
 	s.patterns.add(value, s.mark(value))
+	// A file from which a Secret was made often ends with a line break, and who reads the value often removes it. The mark is that of the
+	// value, so that a script that removes it gets the same text.
+	if trimmed := strings.TrimSpace(value); trimmed != value && len(trimmed) >= shortest && !redact.Common(trimmed) {
+		s.late = s.late || s.written.mayHaveValue(trimmed)
+		s.patterns.add(trimmed, s.mark(value))
+	}
 	for word := range wordsOf(value) {
 		s.late = s.late || s.written.mayHaveValue(word)
 		s.patterns.add(word, s.mark(word))

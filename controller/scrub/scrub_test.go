@@ -71,6 +71,23 @@ func TestSecretHasHashesThatKeepEquality(t *testing.T) {
 	}
 }
 
+// A value is found too without the line break at its end, which files have and scripts remove. The script gets the same hash.
+func TestLineBreakAtEndOfValue(t *testing.T) {
+	s := New()
+	o := secretWith(map[string]string{"password": "hunter2\n", "pin": " 271828\r\n"})
+	s.Add(o)
+	content, _, _ := scrubbed(t, s, o)
+	decoded, err := base64.StdEncoding.DecodeString(content["data"].(map[string]any)["password"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, redacted, text := scrubbed(t, s, objecttest.ParseObject(t, `{data: {copy: hunter2, encoded: aHVudGVyMg==, in: "user:hunter2@db", pin: 271828}}`))
+	data := content["data"].(map[string]any)
+	if data["copy"] != string(decoded) || len(redacted) != 4 || strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVyMg") || strings.Contains(text, "271828") {
+		t.Errorf("the copy is %s, redacted %v, want %s", text, redacted, decoded)
+	}
+}
+
 // What is not replaced, so that the objects stay what they are.
 func TestWhatStays(t *testing.T) {
 	s := New()

@@ -12,16 +12,18 @@ import (
 
 // A File is the file of a recording that is being made. It implements io.Writer.
 type File struct {
-	*os.File
+	file    *os.File
 	path    string
 	regular bool // it is a file, and not a device or a pipe
+	old     bool // it has what was in it before Create
 }
 
-// Create makes a file that only its owner may read. An existing file is an error, unless force is set.
+// Create makes a file that only its owner may read. An existing file is an error, unless force is set: then it keeps its content until
+// the first Write.
 func Create(path string, force bool) (*File, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	flags := os.O_WRONLY | os.O_CREATE
+	if !force {
+		flags |= os.O_EXCL
 	}
 	file, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -30,23 +32,36 @@ func Create(path string, force bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{File: file, path: path}
+	f := &File{file: file, path: path}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		f.regular = true
-		if err := file.Chmod(0o600); err != nil { // an existing file may have another mode
+		f.regular, f.old = true, info.Size() > 0
+	}
+	if f.regular && !f.old {
+		if err := file.Chmod(0o600); err != nil { // an empty file may have been there
 			return nil, errors.Join(err, file.Close())
 		}
 	}
 	return f, nil
 }
 
-// Discard removes the file, since nothing was recorded.
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) {
+	if f.old {
+		f.old = false
+		if err := errors.Join(f.file.Chmod(0o600), f.file.Truncate(0)); err != nil { // it may have another mode
+			return 0, err
+		}
+	}
+	return f.file.Write(p)
+}
+
+// Discard removes the file, since nothing was recorded. A file that was there before stays as it was.
 func (f *File) Discard() { _ = f.remove() }
 
 // remove closes and removes the file.
 func (f *File) remove() error {
-	err := f.Close()
-	if f.regular {
+	err := f.file.Close()
+	if f.regular && !f.old {
 		err = errors.Join(err, os.Remove(f.path))
 	}
 	return err
@@ -61,7 +76,7 @@ func (f *File) Finish(done recording.Progress, err error) (summary string, faile
 		}
 		return "", fmt.Errorf("%s was deleted: %w", f.path, err)
 	}
-	if closed := f.Close(); err == nil {
+	if closed := f.file.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {

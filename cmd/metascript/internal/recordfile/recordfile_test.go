@@ -22,6 +22,13 @@ func TestFileIsNotReplacedWithoutForce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.Discard()
+	if text, err := os.ReadFile(path); err != nil || string(text) != "mine" {
+		t.Errorf("although nothing was recorded, the file has %q: %v", text, err)
+	}
+	if f, err = Create(path, true); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := f.Write([]byte("new")); err != nil {
 		t.Error(err)
 	}
@@ -66,5 +73,20 @@ func TestFileAfterAnError(t *testing.T) {
 	}
 	if _, err := Create(filepath.Join(path, "nowhere"), false); err == nil {
 		t.Error("a file was made in a folder that does not exist")
+	}
+}
+
+func TestEmptyFileGetsItsMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.gz")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the mode is %v: %v", info.Mode(), err)
 	}
 }
