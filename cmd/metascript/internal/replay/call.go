@@ -79,7 +79,7 @@ func (r *run) script(j *job, parent *object.Object) (*hook.Script, string) {
 	rule := r.edited.Rule(parent.GroupVersionKind())
 	switch {
 	case rule == nil:
-		return nil, fmt.Sprintf("%s is not a kind of the parents of the controller: they are %s", parent.GetKind(), r.edited.parentKinds())
+		return nil, fmt.Sprintf("%s in %s is not a kind of the parents of the controller: they are %s", parent.GetKind(), parent.GetAPIVersion(), r.edited.parentKinds())
 	case j.call.Answer != nil && j.call.Answer.Settled:
 		return nil, "the answer of the webhook is not in the recording, since it was the one before"
 	case !j.call.Finalizing && j.call.Revision == "" && !rule.Selects(parent):

@@ -189,11 +189,11 @@ func (c *loaded) policy(serverSide bool) plan.Policy {
 	return plan.Policy{Rules: c.Rules, ServerSide: c.serverSide(serverSide)}
 }
 
-// parentKinds returns the kinds of the parents as text.
+// parentKinds returns the kinds of the parents as text, such as "Site in example.com/v1".
 func (c *loaded) parentKinds() string {
 	var all []string
 	for _, rule := range c.Parents {
-		all = append(all, rule.Kind)
+		all = append(all, rule.Kind+" in "+rule.GroupVersion().String())
 	}
 	return strings.Join(all, ", ")
 }
