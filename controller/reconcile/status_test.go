@@ -152,34 +152,38 @@ func TestStatusIsWrittenOnceForWritesOfChildren(t *testing.T) {
 func TestStatusThatWasLeftDoesNotHurryErrors(t *testing.T) {
 	for _, of := range []string{"the hook", "the claim"} {
 		t.Run(of, func(t *testing.T) {
-			failed := map[string]error{}
-			script := scriptOf(t, returnsOne)
-			sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
-				response, err := script.Call(t.Context(), req)
-				return response, errors.Join(err, failed["the hook"])
-			})
-			r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
-			r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
-			r.binding.Claimer = failingClaimer{r.binding.Claimer, func() error { return failed["the claim"] }}
-			reset(r)
-			fillCaches(t, r)
-			key := objecttest.WidgetRef("default", "w")
-			r.worker.process(t.Context(), key, queue.Resync)
-			if r.queue.Take(key) != queue.ChildChanged {
-				t.Error("the status is not left to another reconcile")
-			}
-			failed[of] = errors.New("broken")
-			for range 2 {
-				r.states.of(key).pending = pendingWrites{}
-				r.worker.process(t.Context(), key, queue.ChildChanged)
-				if why := r.queue.Pending(key); why != 0 {
-					t.Errorf("after an error it is queued for %s", why)
-				}
-			}
-			if diff := cmp.Diff([]string{"create ConfigMap default/c", "update status Widget default/w"}, write.Recorded()); diff != "" {
-				t.Errorf("writes (-want +got):\n%s", diff)
-			}
+			synctest.Test(t, func(t *testing.T) { errorAfterStatusWasLeft(t, of) }) // so that the delay does not pass meanwhile
 		})
+	}
+}
+
+func errorAfterStatusWasLeft(t *testing.T, of string) {
+	failed := map[string]error{}
+	script := scriptOf(t, returnsOne)
+	sync := hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		response, err := script.Call(t.Context(), req)
+		return response, errors.Join(err, failed["the hook"])
+	})
+	r, write := newTestReconciler(t, sync, nil, objecttest.Widget(nil))
+	r.binding.Scripted, r.binding.Labels = true, claim.GeneratedLabels
+	r.binding.Claimer = failingClaimer{r.binding.Claimer, func() error { return failed["the claim"] }}
+	reset(r)
+	fillCaches(t, r)
+	key := objecttest.WidgetRef("default", "w")
+	r.worker.process(t.Context(), key, queue.Resync)
+	if r.queue.Take(key) != queue.ChildChanged {
+		t.Error("the status is not left to another reconcile")
+	}
+	failed[of] = errors.New("broken")
+	for range 2 {
+		r.states.of(key).pending = pendingWrites{}
+		r.worker.process(t.Context(), key, queue.ChildChanged)
+		if why := r.queue.Pending(key); why != 0 {
+			t.Errorf("after an error it is queued for %s", why)
+		}
+	}
+	if diff := cmp.Diff([]string{"create ConfigMap default/c", "update status Widget default/w"}, write.Recorded()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 
