@@ -205,6 +205,7 @@ func TestCandidateThatBurnsItsCPU(t *testing.T) {
 
 // For one parent it is held after two times, and this is counted as dropped.
 func TestCandidateIsHeldForParent(t *testing.T) {
+	t.Parallel() // it waits for counts to be published again
 	loop := "def sync(parent):\n    n = 0\n    for i in range(1000000000): n += 1\n    return {'children': []}\n"
 	w := newWorld(t, script("script", oneChild)+shadowOf(loop, ", limits: {steps: 1000}"))
 	w.loaded()
@@ -222,6 +223,7 @@ func TestCandidateIsHeldForParent(t *testing.T) {
 
 // A queue that is full drops reconciles, and counts them. The caller does not wait.
 func TestFullQueueDrops(t *testing.T) {
+	t.Parallel() // it waits for counts to be published again
 	w := newWorld(t, script("script", oneChild)+shadowOf(oneChild, ""))
 	w.loaded()
 	for range calls { // nothing is compared
