@@ -172,15 +172,50 @@ func strong(value string) bool {
 // maxWords is how many words of one value are searched for.
 const maxWords = 10_000
 
-// wordsOf returns the words of a value that are strong, such as the password in an address, or the lines of a certificate.
+// wordsOf returns the words of a value that are strong, such as the password in an address, or the lines of a certificate. If the value is
+// JSON, it also returns the texts in it that are strong, and their words, without the escapes of JSON.
 func wordsOf(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		n := 0
-		for word := range strings.FieldsFuncSeq(value, func(c rune) bool { return c < 0x80 && !inWord(byte(c)) }) {
+		found := func(word string) bool {
 			if len(word) == len(value) || !strong(word) {
-				continue
+				return true
 			}
-			if n++; n > maxWords || !yield(word) {
+			n++
+			return n <= maxWords && yield(word)
+		}
+		words := func(text string) bool {
+			for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < 0x80 && !inWord(byte(c)) }) {
+				if !found(word) {
+					return false
+				}
+			}
+			return true
+		}
+		if !words(value) {
+			return
+		}
+		for text := range textsOf(value) {
+			if !found(text) || !words(text) {
+				return
+			}
+		}
+	}
+}
+
+// textsOf returns the texts in a value that is a map or a list in JSON.
+func textsOf(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if begin := strings.TrimLeft(value, " \t\r\n"); begin == "" || begin[0] != '{' && begin[0] != '[' {
+			return
+		}
+		tokens := json.NewDecoder(strings.NewReader(value))
+		for {
+			token, err := tokens.Token()
+			if err != nil {
+				return // it is not JSON, or not from here on
+			}
+			if text, is := token.(string); is && !yield(text) {
 				return
 			}
 		}

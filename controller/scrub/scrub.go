@@ -7,7 +7,7 @@
 //   - each value in data and stringData of a Secret, however short, also in its annotations of kubectl apply and of this program;
 //   - a value of [shortest] bytes or more wherever else it stands in a text: as it is, without the white space around it, in lower case, in
 //     base64 at any offset (also in the alphabet for URLs), in hexadecimal, and with the escapes of JSON (also twice), URLs and HTML;
-//   - each word of a value that looks like a password: see strong;
+//   - each word of a value that looks like a password, also in the texts of a value that is JSON: see strong;
 //   - a number that is written like a value of [shortestNumber] digits or more.
 //
 // These stay: a value that is a common word of the API, such as true or default; see [redact.Common]. A value of less than [boundedBelow]

@@ -88,6 +88,22 @@ func TestLineBreakAtEndOfValue(t *testing.T) {
 	}
 }
 
+// The texts in a value that is JSON are found without its escapes, such as the lines of a key.
+func TestTextsInJSON(t *testing.T) {
+	s := New()
+	s.Add(secretWith(map[string]string{"key.json": `{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n", "list": ["p\u00e4ss-W0rd-1"]}`}))
+	o := objecttest.ParseObject(t, `{data: {all: "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n", line: "a MIIEvQIBADANBgkq", other: päss-W0rd-1, type: service, size: 3}}`)
+	_, redacted, text := scrubbed(t, s, o)
+	for _, value := range []string{"MIIEvQIBADANBgkq", "hkiG9w0BAQEFAASC", "W0rd"} {
+		if strings.Contains(text, value) {
+			t.Errorf("%s has %s", text, value)
+		}
+	}
+	if want := "[data.all data.line data.other]"; fmt.Sprint(redacted) != want {
+		t.Errorf("redacted are %v, want %s: %s", redacted, want, text)
+	}
+}
+
 // What is not replaced, so that the objects stay what they are.
 func TestWhatStays(t *testing.T) {
 	s := New()
