@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -38,6 +39,10 @@ type Writer struct {
 	// With nil, each write is sent when the one before has ended.
 	Extra chan struct{}
 
+	// DryRuns limits how many children, of which the answer has not changed, are compared by a dry run before they are recreated; all
+	// Writers of a controller share it. With nil, there is no limit.
+	DryRuns *rate.Limiter
+
 	// Suppressed is called by ReportSuppressed with all differences; nil is not called.
 	Suppressed func([]plan.Suppressed)
 
@@ -56,12 +61,13 @@ type Events interface {
 // Plan returns the writes that make the children what the hook returned. It returns none if the parent is being deleted and the
 // controller does not delete the children itself. The error is about the children that cannot be planned; the plan has the
 // others.
-func (w *Writer) Plan(parent *object.Object, children *object.Set, response *hook.Response) (plan.Plan, error) {
+func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *object.Set, response *hook.Response) (plan.Plan, error) {
 	if object.Deleting(parent) && !w.Binding.FinalizesChildren(parent) {
 		return plan.Plan{}, nil
 	}
 	w.response = response
 	w.Memory.prune(children, response.Children, time.Now())
+	w.findKept(ctx, parent, children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent))
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
@@ -94,7 +100,7 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children, l
 // Policy returns how the children of a parent are compared and written.
 func (w *Writer) Policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
-		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.applied, Unstored: w.Memory.unstored,
+		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(),
 		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  w.Binding.Owned,
 	}
@@ -176,8 +182,16 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	if wait := max(w.delayUpdate(ctx, parent, op), w.delayDelete(parent, op)); wait > 0 {
 		return wait, nil
 	}
+	if wait := w.confirmDelay(op); wait > 0 {
+		return wait, nil
+	}
+	if confirm, needed := op.Confirm(); needed {
+		if wait, done, err := w.confirm(ctx, parent, &op, confirm, to); done || err != nil {
+			return wait, err
+		}
+	}
 	if try, needed := op.Try(); needed {
-		if wait, done, err := w.try(ctx, parent, op, try, to); wait > 0 || done || err != nil {
+		if wait, err := w.try(ctx, parent, try, to); wait > 0 || err != nil {
 			return wait, err
 		}
 	}
@@ -190,41 +204,80 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case err != nil:
 		return 0, w.writeError(ctx, parent, op, err)
 	}
-	w.countWrite(op)
-	if op.Verb == plan.Create || op.Verb == plan.Update {
-		w.noteUnstored(ctx, parent, stored, op, warnings)
-	}
+	w.countWrite(op, stored)
 	if op.Verb == plan.DryRun {
-		if next := plan.AfterDryRun(op, stored); next != nil {
-			return w.applyOne(ctx, parent, *next, to)
+		next, err := w.Policy(parent).AfterDryRun(op, stored)
+		if next != nil || err != nil {
+			return w.applyNext(ctx, parent, next, err, to)
 		}
 	}
-	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
-		return w.rolloutDelay(op, stored), w.Memory.applied.Note(stored, op.Object)
+	if op.Wanted == nil || op.Verb == plan.Delete {
+		return 0, nil
 	}
-	return 0, nil
+	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
 }
 
-// try does a dry run before the deletion op of a child that is to be replaced. done means that op is not needed: the child differs
-// only in fields that the API server does not know, so that a new one would be the same.
-func (w *Writer) try(ctx context.Context, parent *object.Object, op, try plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
-	_, warnings, err := w.do(ctx, parent, try, to)
+// applyNext does the write that follows another one, unless there was an error.
+func (w *Writer) applyNext(ctx context.Context, parent *object.Object, next *plan.Op, err error, to plan.Writer) (time.Duration, error) {
+	if err != nil {
+		return 0, err
+	}
+	return w.applyOne(ctx, parent, *next, to)
+}
+
+// confirm does the dry run that has to show that op, which recreates a child, is needed. done means that it is not: the child has what
+// the API server would store. Without a result of the dry run nothing is deleted.
+func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op, confirm plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
+	result, warnings, err := w.do(ctx, parent, confirm, to)
 	switch {
-	case kube.NamespaceTerminating(err):
-		return w.namespaceDelay(parent, try), false, nil
+	case errors.Is(err, plan.ErrImmutable):
+		return 0, false, nil // an update would change it
 	case err != nil:
-		return 0, false, err
-	case !w.Memory.unstored.NoteUnknown(op, kube.UnknownFields(warnings)):
+		return 0, false, w.writeError(ctx, parent, confirm, err)
+	}
+	policy := w.Policy(parent)
+	if op.Differs = policy.Confirmed(*op, result); op.Differs != nil {
+		op.Why = "to be recreated: " + op.Differs.String() + " differs"
 		return 0, false, nil
 	}
-	w.Memory.lacks.Store(true)
-	return w.rolloutDelay(op, op.Object), true, nil
+	return w.rolloutDelay(confirm, op.Object), true, w.noteWritten(ctx, parent, confirm, op.Object, warnings)
 }
 
-// do does op. It returns the object that is stored, and the warnings of the API server, which it also reports.
+// try does the dry run that has to show that a child can be created again, before it is deleted.
+func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
+	_, _, err = w.do(ctx, parent, try, to)
+	if kube.NamespaceTerminating(err) {
+		return w.namespaceDelay(parent, try), nil
+	}
+	return 0, err
+}
+
+// confirmDelay returns how long op has to wait because it needs a dry run and too many were done in a short time, such as after a
+// restart; zero if it does not wait.
+func (w *Writer) confirmDelay(op plan.Op) time.Duration {
+	_, confirms := op.Confirm()
+	if w.DryRuns == nil || !op.Answered || !confirms && op.Verb != plan.DryRun {
+		return 0
+	}
+	next := w.DryRuns.Reserve()
+	wait := next.Delay()
+	if wait > 0 {
+		next.Cancel()
+	}
+	return wait
+}
+
+// do does op. It returns the object that is stored, and the warnings of the API server, which it also reports. If the API server does
+// not accept that a null removes a field, which must have a value, the field stays.
 func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (*object.Object, []string, error) {
 	ctx, collected := kube.CollectWarnings(ctx)
 	stored, err := w.send(ctx, op, to)
+	if op.Plain != nil && apierrors.IsInvalid(err) {
+		op.Object = op.Plain
+		if again, refused := w.send(ctx, op, to); refused == nil {
+			stored, err = again, nil
+		}
+	}
 	if field, refused := kube.Refused(err); refused {
 		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
 	}
@@ -259,10 +312,19 @@ func (w *Writer) namespaceDelay(parent *object.Object, op plan.Op) time.Duration
 // rolloutDelay returns the time after which to reconcile again because op has shown that a child of a kind that rolls is up to
 // date; zero otherwise. The rollout may go on then, and no event queues the parent because nothing changed.
 func (w *Writer) rolloutDelay(op plan.Op, stored *object.Object) time.Duration {
-	if !w.Binding.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || op.Observed != nil && stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
+	if !w.Binding.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || !unchanged(op, stored) {
 		return 0
 	}
 	return throttle.MinResync
+}
+
+// unchanged reports whether op, with this result, has not changed an existing child.
+func unchanged(op plan.Op, stored *object.Object) bool {
+	before := op.Object // of an Update
+	if op.Observed != nil {
+		before = op.Observed
+	}
+	return stored.GetResourceVersion() == before.GetResourceVersion()
 }
 
 // writeError returns the error of a reconcile in which op failed with err; nil if the failure does not matter.
@@ -326,8 +388,8 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 	}
 	contentions, child := w.Memory.contentions, object.RefOf(op.Object)
 	contention := contentions[child]
-	if contention == nil || !op.Again || contention.Forgotten(time.Now()) {
-		contention = &throttle.Contention{}
+	if contention == nil || contention.content != op.Content || contention.Forgotten(time.Now()) {
+		contention = &repeated{content: op.Content}
 		contentions[child.Clone()] = contention
 	}
 	wait, report := contention.Delay(time.Now())
@@ -337,11 +399,13 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 	return wait
 }
 
-// countWrite counts op, which was done, for delayUpdate.
-func (w *Writer) countWrite(op plan.Op) {
-	if contention := w.Memory.contentions[object.RefOf(op.Object)]; contention != nil && op.Differs != nil && op.Verb != plan.DryRun {
-		contention.Count(time.Now())
+// countWrite counts op, which was done with this result, for delayUpdate. A write that changes nothing is none.
+func (w *Writer) countWrite(op plan.Op, stored *object.Object) {
+	contention := w.Memory.contentions[object.RefOf(op.Object)]
+	if contention == nil || op.Differs == nil || op.Verb == plan.DryRun || op.Verb != plan.Delete && unchanged(op, stored) {
+		return
 	}
+	contention.Count(time.Now())
 }
 
 // reportFieldConflict reports, in the log and by an event on parent, which field of a child is written again and again, and
@@ -363,16 +427,21 @@ func (w *Writer) otherManagers(ctx context.Context, op plan.Op) string {
 	if err != nil {
 		return "the object could not be read to find out who changes it: " + err.Error()
 	}
-	var names []string
-	for _, m := range plan.Managers(live, op.Differs) {
-		if !slices.Contains([]string{kube.FieldManager, w.Binding.FieldManager}, m.Name) {
-			names = append(names, m.String())
-		}
-	}
+	names := w.othersIn(live, op.Differs)
 	if len(names) == 0 {
 		return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
 	}
 	return "it is changed by the field manager " + strings.Join(names, " and ")
+}
+
+// othersIn returns the field managers that own a field of a child, other than ours, as text.
+func (w *Writer) othersIn(child *object.Object, field plan.Path) (names []string) {
+	for _, m := range plan.Managers(child, field) {
+		if !slices.Contains([]string{kube.FieldManager, w.Binding.FieldManager}, m.Name) {
+			names = append(names, m.String())
+		}
+	}
+	return names
 }
 
 // delayDelete returns how long op has to wait because it deletes a child that was deleted too often before; zero if it does not

@@ -37,11 +37,13 @@ func (noEvents) Warning(*object.Object, string, string, ...any) {}
 // writeTimes does op n times, and fails if one of them has to wait.
 func writeTimes(t *testing.T, w *Writer, parent *object.Object, op plan.Op, n int) {
 	t.Helper()
+	written := objecttest.ConfigMap("c", nil)
+	written.SetResourceVersion("new")
 	for i := range n {
 		if wait := w.delayUpdate(t.Context(), parent, op); wait > 0 {
 			t.Fatalf("write %d has to wait for %s", i, wait)
 		}
-		w.countWrite(op)
+		w.countWrite(op, written)
 	}
 }
 
@@ -50,15 +52,15 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 		t.Run(string(verb), func(t *testing.T) {
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
 			w := newTestWriter()
-			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
+			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Content: "x"}
 			writeTimes(t, w, parent, again, throttle.ContentionAllowed)
 			if wait := w.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
 				t.Fatalf("after %d writes it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
-				"another child":                    {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Again: true},
+				"another child":                    {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Content: "x"},
 				"a deletion of an undesired child": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
-				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
+				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Content: "y"},
 			} {
 				if wait := w.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
@@ -71,24 +73,23 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 }
 
 func TestPruneDropsOldContentions(t *testing.T) {
-	counted := func(at time.Time) *throttle.Contention {
-		c := &throttle.Contention{}
+	counted := func(at time.Time) *repeated {
+		c := &repeated{}
 		c.Count(at)
 		return c
 	}
-	m := NewMemory()
+	w := newTestWriter()
+	m := w.Memory
 	m.contentions[object.Ref{Key: object.Key{Name: "old"}}] = counted(time.Now().Add(-2 * throttle.ContentionForgotten))
 	m.contentions[object.Ref{Key: object.Key{Name: "new"}}] = counted(time.Now())
 	for _, name := range []string{"c", "gone"} {
-		if err := m.applied.Note(objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil)); err != nil {
-			t.Fatal(err)
-		}
+		note(t, w, objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil))
 	}
 	observed := &object.Set{}
 	observed.Put(objecttest.ConfigMap("c", objecttest.Widget(nil)))
 	m.prune(observed, &object.Set{}, time.Now())
-	if _, found := m.applied["uid-of-c"]; len(m.contentions) != 1 || len(m.applied) != 1 || !found {
-		t.Errorf("after pruning there are the contentions %v and the memory %v", m.contentions, m.applied)
+	if _, found := m.written["uid-of-c"]; len(m.contentions) != 1 || len(m.written) != 1 || !found {
+		t.Errorf("after pruning there are the contentions %v and the memory %v", m.contentions, m.written)
 	}
 }
 
@@ -124,48 +125,59 @@ func TestDeletionsOfRecreatedChildAreDelayed(t *testing.T) {
 // A fakeWriter records operations. result returns the result of each one.
 type fakeWriter struct {
 	done   []string
-	result func(context.Context, plan.Op) error
+	result func(context.Context, plan.Op) (*object.Object, error)
 }
 
 func (f *fakeWriter) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	f.done = append(f.done, string(op.Verb))
-	return op.Object, f.result(ctx, op)
+	return f.result(ctx, op)
 }
 
+// A child is recreated only after a dry run of the update has shown that it differs, and one of the creation that it can be created.
 func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c", nil)
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", errors.New("no"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	have := objecttest.ConfigMap("c", objecttest.Widget(nil))
+	have, wanted := objecttest.ConfigMap("c", objecttest.Widget(nil)), objecttest.ConfigMap("c", nil)
 	updated := objecttest.ConfigMap("c", objecttest.Widget(nil))
-	updated.Map()["dataa"] = map[string]any{"a": "b"}
+	for _, o := range []*object.Object{updated, wanted} {
+		o.Map()["data"] = map[string]any{"a": "b"}
+	}
+	const all = "dry run of update, dry run of create, delete"
 	for name, c := range map[string]struct {
-		err     error
-		warning string
-		want    []string
-		fails   bool
-		waits   bool
+		update, create error
+		stored         *object.Object // by the update
+		want           string
+		fails, waits   bool
 	}{
-		"accepted":                       {nil, "", []string{"dry run of create", "delete"}, false, false},
-		"accepted with another warning":  {nil, "deprecated", []string{"dry run of create", "delete"}, false, false},
-		"refused":                        {refused, "", []string{"dry run of create"}, true, false},
-		"a conflict with a webhook":      {apierrors.NewConflict(schema.GroupResource{}, "c", errors.New("denied")), "", []string{"dry run of create"}, true, false},
-		"the namespace is being deleted": {terminating, "", []string{"dry run of create"}, false, true},
-		"only an unknown field differs":  {nil, `unknown field "dataa"`, []string{"dry run of create"}, false, false},
+		"accepted":                       {want: all},
+		"immutable":                      {update: plan.ErrImmutable, want: all},
+		"refused":                        {create: refused, want: "dry run of update, dry run of create", fails: true},
+		"a conflict with a webhook":      {create: apierrors.NewConflict(schema.GroupResource{}, "c", errors.New("denied")), want: "dry run of update, dry run of create", fails: true},
+		"the namespace is being deleted": {create: terminating, want: "dry run of update, dry run of create", waits: true},
+		"nothing would be stored":        {stored: have, want: "dry run of update"},
+		"the update is refused":          {update: refused, want: "dry run of update", fails: true},
+		"the update is forbidden":        {update: apierrors.NewForbidden(schema.GroupResource{}, "c", errors.New("exceeded quota")), want: "dry run of update", fails: true},
+		"too many requests":              {update: apierrors.NewTooManyRequests("later", 1), want: "dry run of update", fails: true},
+		"a timeout":                      {update: context.DeadlineExceeded, want: "dry run of update", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, to := newTestWriter(), &fakeWriter{}
-			to.result = func(ctx context.Context, op plan.Op) error {
-				if op.Verb != plan.DryCreate {
-					return nil
+			to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
+				switch {
+				case op.Verb == plan.DryUpdate && c.stored != nil:
+					return c.stored, nil
+				case op.Verb == plan.DryUpdate:
+					return op.Object, c.update
+				case op.Verb == plan.DryCreate:
+					return op.Object, c.create
 				}
-				kube.WarningHandler{}.HandleWarningHeaderWithContext(ctx, 299, "", c.warning)
-				return c.err
+				return op.Object, nil
 			}
-			op := plan.Op{Verb: plan.Delete, Object: have, Replacement: updated, Updated: updated, Differs: plan.Path{"dataa"}}
+			op := plan.Op{Verb: plan.Delete, Object: have, Wanted: wanted, Replacement: updated, Updated: updated, Differs: plan.Path{"data"}}
 			wait, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{op}, to)
-			if diff := cmp.Diff(c.want, to.done); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
+			if got := strings.Join(to.done, ", "); got != c.want {
+				t.Errorf("operations %s, want %s", got, c.want)
 			}
 			if (err != nil) != c.fails || errors.Is(err, kube.ErrRequeue) || wait > 0 != c.waits {
 				t.Errorf("got wait %s, error %v", wait, err)
@@ -192,10 +204,10 @@ func TestWarningsAreReportedOnceAndLeadFieldConflict(t *testing.T) {
 	stored := objecttest.ConfigMap("c", nil)
 	written := objecttest.ConfigMap("c", nil)
 	written.Map()["more"], written.Map()["dataa"] = "m", "d"
-	w.noteUnstored(t.Context(), parent, stored, plan.Op{Verb: plan.Update, Object: written}, []string{`unknown field "dataa"`})
+	note(t, w, stored, written, `unknown field "dataa"`)
 	want := []string{
 		`APIWarning the API server warns about ConfigMap default/c: unknown field "dataa", so that the field is not stored: is it misspelled?`,
-		"FieldNotStored the API server does not store more of ConfigMap default/c as the hook returned it, so that it is not written again because of that",
+		"FieldNotStored the API server does not store ConfigMap default/c as the hook returned it: more: m is not stored. It is not written again because of that",
 	}
 	if diff := cmp.Diff(want, events.texts); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -206,6 +218,38 @@ func TestWarningsAreReportedOnceAndLeadFieldConflict(t *testing.T) {
 	}
 }
 
+// note notes that a child was written and stored like this.
+func note(t *testing.T, w *Writer, stored, written *object.Object, warnings ...string) {
+	t.Helper()
+	if err := w.noteWritten(t.Context(), objecttest.Widget(nil), plan.Op{Verb: plan.Update, Object: written, Wanted: written}, stored, warnings); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A value with another meaning is reported once, with who has changed it, and one with the same meaning is not.
+func TestValuesThatAreStoredDifferently(t *testing.T) {
+	w, events := newTestWriter(), &recordingEvents{}
+	w.Events = events
+	stored, written := objecttest.ConfigMap("c", nil), objecttest.ConfigMap("c", nil)
+	written.Map()["data"] = map[string]any{"a": "x", "memory": "1024Mi"}
+	stored.Map()["data"] = map[string]any{"a": "other", "memory": "1Gi"}
+	for range 2 {
+		note(t, w, stored, written)
+	}
+	want := []string{"StoredDifferently the API server does not store ConfigMap default/c as the hook returned it: data.a: x is stored as other: a mutating admission webhook or policy, or the API server itself, has changed it. It is not written again because of that"}
+	if diff := cmp.Diff(want, events.texts); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if got := "StoredDifferently " + w.Memory.NotStored(); got != want[0] {
+		t.Errorf("the condition has %q", got)
+	}
+	stored.Map()["data"] = map[string]any{"a": "x", "memory": "1Gi"}
+	note(t, w, stored, written)
+	if got := w.Memory.NotStored(); got != "" || !w.Memory.Quiet(time.Now()) || len(events.texts) != 1 {
+		t.Errorf("with the same meaning there is %q, %q", got, events.texts)
+	}
+}
+
 func TestRedefineForgetsWhatWasNotStored(t *testing.T) {
 	w := newTestWriter()
 	stored, written := objecttest.ConfigMap("c", nil), objecttest.ConfigMap("c", nil)
@@ -213,15 +257,15 @@ func TestRedefineForgetsWhatWasNotStored(t *testing.T) {
 	if w.Memory.Redefine() {
 		t.Error("there is something to forget at first")
 	}
-	w.noteUnstored(t.Context(), objecttest.Widget(nil), stored, plan.Op{Verb: plan.Update, Object: written}, nil)
+	note(t, w, stored, written)
 	if !w.Memory.Redefine() {
 		t.Error("there is nothing to forget")
 	}
 	observed := &object.Set{}
 	observed.Put(stored)
 	w.Memory.prune(observed, observed, time.Now())
-	if len(w.Memory.unstored) != 0 || w.Memory.Redefine() {
-		t.Errorf("afterwards there is %v", w.Memory.unstored)
+	if len(w.Memory.written)+len(w.Memory.spelled) != 0 || w.Memory.Redefine() {
+		t.Errorf("afterwards there is %v", w.Memory.written)
 	}
 }
 
@@ -235,7 +279,7 @@ func TestUnknownFieldIsForgottenWithField(t *testing.T) {
 		clear(w.Memory.unknown)
 		w.reportWarnings(t.Context(), objecttest.Widget(nil), child, []string{fmt.Sprintf("unknown field %q", field), "ConfigMap c is deprecated"})
 		w.Memory.prune(&object.Set{}, desired, time.Now())
-		return w.Memory.UnknownField()
+		return w.Memory.NotStored()
 	}
 	if got, want := unknown("list[0].a"), `the API server warns about ConfigMap default/c: unknown field "list[0].a", so that the field is not stored: is it misspelled?`; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/throttle"
@@ -13,26 +15,30 @@ import (
 // A Memory is what is remembered of the children of one parent between its reconciles. It is lost when the server restarts, so
 // that nothing may depend on it but the number of writes and reports. It is not safe for concurrent use.
 type Memory struct {
-	// applied is what server-side apply stored of each child. It is written after a write and read for the plan.
-	applied plan.Memory
+	// written is what was written to each child, and what the API server stored of it. It is set after a write and read for the plan.
+	written plan.Memory
 
-	// unstored has the fields that dynamic apply wrote and the API server did not store.
-	unstored plan.Unstored
+	// spelled has the children of which the API server stored a value with another meaning than the hook returned, or did not store it.
+	spelled map[object.Ref]string
+
+	// kept has, by child, for which answer its nulls were last looked at, and which of them do not remove a field.
+	kept map[types.UID]keptNulls
 
 	// unknown has, for each child, a field of the last write that the API server does not know, while the hook returns it.
 	unknown map[object.Ref]unknownField
 
 	sinceHooks
 
-	// redefined says that unstored does not fit any more, since a definition of a kind of children has changed. lacks says whether
-	// unstored has an entry. Any goroutine may use them; see Redefine.
-	redefined, lacks atomic.Bool
+	// redefined says that the forms in written do not fit any more, since a definition of a kind of children has changed. spells says
+	// whether written has such a form. Any goroutine may use them; see Redefine.
+	redefined, spells atomic.Bool
 }
 
 // sinceHooks is the part of a Memory that depends on what the current hooks of the controller returned.
 type sinceHooks struct {
-	// contentions counts the writes of children with the same content. An entry outlives its child, which may be created again.
-	contentions map[object.Ref]*throttle.Contention
+	// contentions counts the writes of children with the same content, whoever has changed them since. An entry outlives its child,
+	// which may be created again.
+	contentions map[object.Ref]*repeated
 
 	// recreated counts the deletions of children that the hook does not return and that something else creates again.
 	recreated map[object.Ref]*throttle.Contention
@@ -44,57 +50,70 @@ type sinceHooks struct {
 	suppressed map[object.Ref]string
 }
 
+// A repeated is a write that is repeated as long as it has the same content.
+type repeated struct {
+	throttle.Contention
+	content string // a digest
+}
+
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	m := &Memory{applied: plan.Memory{}, unstored: plan.Unstored{}, unknown: map[object.Ref]unknownField{}}
+	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}}
 	m.ResetHooks()
 	return m
 }
 
 // ResetHooks drops what depends on what the hooks returned. It is called when they were replaced.
 func (m *Memory) ResetHooks() {
-	m.sinceHooks = sinceHooks{contentions: map[object.Ref]*throttle.Contention{}, recreated: map[object.Ref]*throttle.Contention{}, warnings: map[object.Ref][]string{}}
+	m.sinceHooks = sinceHooks{contentions: map[object.Ref]*repeated{}, recreated: map[object.Ref]*throttle.Contention{}, warnings: map[object.Ref][]string{}}
 }
 
-// Redefine drops the fields that the API server did not store, since a definition of a kind of children has changed. It reports
+// Redefine drops the forms in which the API server stored values, since a definition of a kind of children has changed. It reports
 // whether there were any; then the parent has to be reconciled. Any goroutine may call it.
 func (m *Memory) Redefine() bool {
-	if !m.lacks.Load() {
+	if !m.spells.Load() {
 		return false
 	}
 	m.redefined.Store(true)
 	return true
 }
 
-// Quiet reports whether no writes are repeated because something else undoes them, and the API server has stored all fields.
+// Quiet reports whether no writes are repeated because something else undoes them, and the API server has stored all fields with the
+// meaning that the hook returned.
 func (m *Memory) Quiet(now time.Time) bool {
-	for _, contentions := range []map[object.Ref]*throttle.Contention{m.contentions, m.recreated} {
-		for _, c := range contentions {
-			if c.Repeats(now) {
-				return false
-			}
+	for _, c := range m.contentions {
+		if c.Repeats(now) {
+			return false
 		}
 	}
-	return len(m.unstored)+len(m.unknown) == 0
+	for _, c := range m.recreated {
+		if c.Repeats(now) {
+			return false
+		}
+	}
+	return len(m.spelled)+len(m.unknown) == 0 && !m.redefined.Load()
 }
 
 // prune drops what is remembered of children that are neither observed nor desired any more, or whose definition has changed, and
 // contentions that are too old.
 func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
-	m.applied.Keep(observed)
-	m.unstored.Keep(observed)
+	m.written.Keep(observed)
+	m.keepNulls(observed)
 	if m.redefined.Swap(false) {
-		clear(m.unstored)
+		m.written.ForgetSpelled()
+		clear(m.spelled)
 	}
-	m.lacks.Store(len(m.unstored) > 0)
+	m.spells.Store(m.written.Spells())
+	maps.DeleteFunc(m.spelled, func(child object.Ref, _ string) bool {
+		return desired.Get(child.Kind, child.Key) == nil || observed.Get(child.Kind, child.Key) == nil
+	})
 	maps.DeleteFunc(m.warnings, func(child object.Ref, _ []string) bool { return desired.Get(child.Kind, child.Key) == nil })
 	maps.DeleteFunc(m.unknown, func(child object.Ref, unknown unknownField) bool {
 		now := desired.Get(child.Kind, child.Key)
 		return now == nil || !hasField(now.Map(), unknown.path)
 	})
-	for _, contentions := range []map[object.Ref]*throttle.Contention{m.contentions, m.recreated} {
-		maps.DeleteFunc(contentions, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
-	}
+	maps.DeleteFunc(m.contentions, func(_ object.Ref, c *repeated) bool { return c.Forgotten(now) })
+	maps.DeleteFunc(m.recreated, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
 }
 
 // deletionContention returns the count of the deletions of the child that op deletes because the hook does not return it; nil if

@@ -48,34 +48,72 @@ func hasField(o map[string]any, path string) bool {
 	return found
 }
 
-// noteUnstored remembers the fields that the API server did not store of a child that dynamic apply wrote, so that the child is not
-// written again because of them. It reports those about which there was no warning.
-func (w *Writer) noteUnstored(ctx context.Context, parent, stored *object.Object, op plan.Op, warnings []string) {
-	unknown := kube.UnknownFields(warnings)
-	missing := slices.DeleteFunc(w.Memory.unstored.Note(stored, op.Object), func(field string) bool {
-		return slices.ContainsFunc(unknown, func(name string) bool { return strings.HasPrefix(name, field) })
-	})
-	w.Memory.lacks.Store(len(w.Memory.unstored) > 0)
-	if len(missing) > 0 {
-		first, more := missing[0], ""
-		if n := len(missing) - maxFields; n > 0 {
-			missing, more = missing[:maxFields], fmt.Sprintf(" and %d more fields", n)
-		}
-		w.reportOnce(ctx, parent, stored, "FieldNotStored", first, fmt.Sprintf("the API server does not store %s%s of %s as the hook returned it, so that it is not written again because of that", strings.Join(missing, ", "), more, object.Describe(stored)))
+// noteWritten remembers what the API server stored of a child that op wrote, so that the child does not differ in the form of its values.
+// It reports values that were stored with another meaning than the hook returned, or not at all, unless there was a warning about them.
+func (w *Writer) noteWritten(ctx context.Context, parent *object.Object, op plan.Op, stored *object.Object, warnings []string) error {
+	if err := w.Policy(parent).NoteWritten(op, stored); err != nil {
+		return err
 	}
+	w.Memory.spells.Store(w.Memory.written.Spells())
+	ref := object.RefOf(stored)
+	delete(w.Memory.spelled, ref)
+	unknown := kube.UnknownFields(warnings)
+	other := slices.DeleteFunc(plan.Spellings(stored, op.Wanted), func(s plan.Spelling) bool {
+		field := s.Path.String()
+		return s.Same || slices.ContainsFunc(unknown, func(name string) bool { return strings.HasPrefix(name, field) })
+	})
+	if len(other) > 0 {
+		w.reportSpelled(ctx, parent, stored, other)
+	}
+	return nil
+}
+
+// reportSpelled reports values of a child that the API server did not store with the meaning that the hook returned.
+func (w *Writer) reportSpelled(ctx context.Context, parent, stored *object.Object, fields []plan.Spelling) {
+	reason, first, who := "FieldNotStored", fields[0].Path.String(), ""
+	if other := slices.IndexFunc(fields, func(s plan.Spelling) bool { return !s.Missing() }); other >= 0 {
+		reason, first = "StoredDifferently", fields[other].Path.String()
+		who = ": " + w.whoStored(stored, fields[other].Path)
+	}
+	texts, more := make([]string, 0, maxFields), ""
+	if n := len(fields) - maxFields; n > 0 {
+		fields, more = fields[:maxFields], fmt.Sprintf(" and %d more fields", n)
+	}
+	for _, s := range fields {
+		texts = append(texts, s.Text(redact.FromContext(ctx).Text))
+	}
+	text := fmt.Sprintf("the API server does not store %s as the hook returned it: %s%s%s. It is not written again because of that", object.Describe(stored), strings.Join(texts, ", "), more, who)
+	w.Memory.spelled[object.RefOf(stored).Clone()] = text
+	w.reportOnce(ctx, parent, stored, reason, first, text)
+}
+
+// whoStored says who has changed a field of a child that was just written, as far as the object shows it.
+func (w *Writer) whoStored(stored *object.Object, field plan.Path) string {
+	if names := w.othersIn(stored, field); len(names) > 0 {
+		return "the field manager " + strings.Join(names, " and ") + " owns it too"
+	}
+	return "a mutating admission webhook or policy, or the API server itself, has changed it"
 }
 
 // maxFields is how many fields a message names.
 const maxFields = 10
 
-// UnknownField returns what the API server said about a field that it does not know and that is therefore not stored, of the first
-// child by name with such a field; "" if there is none.
-func (m *Memory) UnknownField() string {
+// NotStored says which fields the API server did not store, or stored with another meaning, of the first child by name with such a
+// field; "" if there is none.
+func (m *Memory) NotStored() string {
 	var first object.Ref
 	text := ""
-	for child, known := range m.unknown {
+	note := func(child object.Ref, about string) {
 		if text == "" || cmp.Less(child.String(), first.String()) {
-			first, text = child, known.text
+			first, text = child, about
+		}
+	}
+	for child, known := range m.unknown {
+		note(child, known.text)
+	}
+	for child, about := range m.spelled {
+		if m.unknown[child].text == "" {
+			note(child, about)
 		}
 	}
 	return text

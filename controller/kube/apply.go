@@ -39,19 +39,36 @@ func (w *Writer) apply(ctx context.Context, client objects, op plan.Op) (*object
 	switch {
 	case op.Observed == nil && apierrors.IsConflict(err):
 		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
-	case op.Verb == plan.DryRun && apierrors.IsInvalid(err):
-		return nil, w.recreateError(ctx, client, op)
+	case op.Verb == plan.DryRun:
+		return stored, unconfirmed(err)
 	}
 	return stored, err
 }
 
-// recreateError returns why an object that cannot be changed to config could not be created either; [plan.ErrImmutable] if
-// it could.
-func (w *Writer) recreateError(ctx context.Context, client objects, op plan.Op) error {
-	if err := w.creatable(ctx, client, op); err != nil {
+// unconfirmed returns the error of a dry run that has to show whether an object has to be recreated: plan.ErrImmutable if the API server
+// refuses a field of it. Any other error, such as that of an admission webhook or of a quota, does not show that something differs.
+func unconfirmed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsInvalid(err) && namesField(err):
+		return plan.ErrImmutable
+	case lacksDryRun(err):
+		return fmt.Errorf("%w: without a dry run it is not known whether the object differs, so that it is not deleted; set sideEffects: None or NoneOnDryRun in the configuration of the webhook", err)
+	case Outdated(err):
 		return err
 	}
-	return plan.ErrImmutable
+	return fmt.Errorf("without a result of a dry run it is not known whether the object differs, so that it is not deleted: %w", err)
+}
+
+// namesField reports whether the API server names the fields that it refuses, as its validation does and admission policies do not.
+func namesField(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	causes := status.Status().Details.Causes
+	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
 // named returns the resource of o for errors.

@@ -16,34 +16,18 @@ import (
 	"metascript/controller/plan"
 )
 
-// dryCreate does a DryCreate.
-func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) error {
-	if err := w.creatable(ctx, client, op); err != nil {
-		return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
-	}
-	return nil
-}
-
-// creatable returns why op.Object could not be created if op.Observed, which has the same name, were deleted; nil if it could. It
-// tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies, before it
-// finds that the name exists. These errors do not count:
+// dryCreate does a DryCreate. It returns why op.Object could not be created if op.Observed, which has the same name, were deleted; nil if
+// it could. It tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies,
+// before it finds that the name exists. These errors do not count:
 //
 //   - a quota is exceeded, since a part of it is free again when op.Observed is deleted, unless the object alone exceeds the quota
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
-func (w *Writer) creatable(ctx context.Context, client objects, op plan.Op) error {
-	_, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: w.creator(op), dryRun: true})
-	if apierrors.IsAlreadyExists(err) || exceedsQuota(err) && !exceedsAlone(err) || lacksDryRun(err) {
+func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) error {
+	_, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: FieldManager, dryRun: true})
+	if err == nil || apierrors.IsAlreadyExists(err) || exceedsQuota(err) && !exceedsAlone(err) || lacksDryRun(err) {
 		return nil
 	}
-	return err
-}
-
-// creator returns the field manager that creates op.Object.
-func (w *Writer) creator(op plan.Op) string {
-	if op.Verb == plan.DryCreate {
-		return FieldManager
-	}
-	return w.Applier()
+	return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
 }
 
 // withoutHeld returns o as it can be created while existing, which has its name, exists. The IP addresses and node ports of a Service

@@ -58,6 +58,9 @@ func (w *Writer) do(ctx context.Context, client objects, op plan.Op) (*object.Ob
 		return op.Observed, w.dryCreate(ctx, client, op)
 	case plan.Update:
 		return client.update(ctx, op.Object, w.options())
+	case plan.DryUpdate:
+		stored, err := client.update(ctx, op.Object, options{manager: FieldManager, dryRun: true})
+		return stored, unconfirmed(err)
 	case plan.UpdateStatus:
 		return client.update(ctx, op.Object, w.options(), "status")
 	case plan.Apply, plan.DryRun:

@@ -31,22 +31,8 @@ func fresh(want *object.Object) (*object.Object, error) {
 		delete(metadata(created), name)
 	}
 	dropNulls(created.Map())
+	asWritten(created.Map())
 	return created, remember(created, want)
-}
-
-// apply returns have with want merged into it by dynamic apply.
-func apply(have, want *object.Object) (*object.Object, error) {
-	last, err := recall(have)
-	if err != nil {
-		return nil, err
-	}
-	desired := object.Copy(want).Map()
-	dropNulls(desired)
-	observed := contentOf(have)
-	dropUnstored(desired, last, observed)
-	result := object.New(merge(observed, last, desired))
-	restore(result, have)
-	return result, remember(result, want)
 }
 
 // restore sets the fields of result that only the API server sets, and the status, to those of have.
@@ -94,12 +80,20 @@ func metadata(o *object.Object) map[string]any {
 // remember sets the annotation LastApplied of o to want: as JSON with sorted keys, HTML escaping and nulls, and without the
 // annotation itself.
 func remember(o, want *object.Object) error {
+	text, err := lastAppliedOf(want)
+	if err == nil {
+		annotationsOf(o)[LastApplied] = text
+	}
+	return err
+}
+
+// lastAppliedOf returns the annotation LastApplied for want.
+func lastAppliedOf(want *object.Object) (string, error) {
 	text, err := tree.AppendJSON(nil, withoutLastApplied(want).Map())
 	if err != nil {
-		return fmt.Errorf("%s: %w", object.Describe(want), err)
+		return "", fmt.Errorf("%s: %w", object.Describe(want), err)
 	}
-	annotationsOf(o)[LastApplied] = string(text)
-	return nil
+	return string(text), nil
 }
 
 // annotationsOf returns the map of o's annotations. It creates the map if there is none.
@@ -124,8 +118,15 @@ func withoutLastApplied(o *object.Object) *object.Object {
 	return clean
 }
 
-// recall returns what was last applied to have; nil if nothing was.
+// recall returns what was last applied to have, without nulls; nil if nothing was.
 func recall(have *object.Object) (map[string]any, error) {
+	last, err := recallWhole(have)
+	dropNulls(last)
+	return last, err
+}
+
+// recallWhole returns the same with the nulls that the hook returned.
+func recallWhole(have *object.Object) (map[string]any, error) {
 	text, found := have.GetAnnotations()[LastApplied]
 	if !found || strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -136,7 +137,6 @@ func recall(have *object.Object) (map[string]any, error) {
 	if err := decoder.Decode(&last); err != nil {
 		return nil, fmt.Errorf("%s: annotation %s is not a JSON object: %w", object.Describe(have), LastApplied, err)
 	}
-	dropNulls(last)
 	return last, nil
 }
 

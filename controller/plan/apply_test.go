@@ -242,7 +242,7 @@ func TestUnstoredEmptyFieldIsNotDifference(t *testing.T) {
 	}
 	changed := want()
 	changed.Map()["spec"].(map[string]any)["hostNetwork"] = map[string]any{}
-	if op, _, err = (Policy{}).dynamic(stored, changed, Recreate); err != nil || op == nil || op.Differs.String() != "spec.hostNetwork" || op.Again {
+	if op, _, err = (Policy{}).dynamic(stored, changed, Recreate); err != nil || op == nil || op.Differs.String() != "spec.hostNetwork" || op.Answered {
 		t.Errorf("an empty field that is new: got %v, %v, want that it is recreated", op, err)
 	}
 }

@@ -39,11 +39,14 @@ type Change struct {
 // with each write, and the annotations that record what was applied. A list with another length is one field. Neither object is built if
 // both are packed.
 func Changes(before, after *object.Object) iter.Seq[Change] {
-	return func(yield func(Change) bool) { eachChange(nil, contentOf(before), contentOf(after), yield) }
+	return func(yield func(Change) bool) {
+		eachChange(nil, contentOf(before), contentOf(after), func(at Path, a, b any) bool { return yield(Change{at.String(), a, b}) })
+	}
 }
 
-// eachChange calls yield for each field in which two maps differ, until it returns false. It reports whether it did not.
-func eachChange(path Path, a, b tree.Map, yield func(Change) bool) bool {
+// eachChange calls yield for each field in which two maps differ, with its two values, until yield returns false. It reports whether it
+// did not. The path is valid only during the call.
+func eachChange(path Path, a, b tree.Map, yield func(at Path, a, b any) bool) bool {
 	if left, right, packed := bothPacked(a, b); packed {
 		for u := left.Unequal(right); u.Next(); {
 			if !changesAt(path, u.Key, u.A, u.B, yield) {
@@ -61,7 +64,7 @@ func eachChange(path Path, a, b tree.Map, yield func(Change) bool) bool {
 }
 
 // changesAt is eachChange for the values of a key, of which one may be packed.None.
-func changesAt(path Path, key string, left, right any, yield func(Change) bool) bool {
+func changesAt(path Path, key string, left, right any, yield func(at Path, a, b any) bool) bool {
 	if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
 		return true
 	}
@@ -69,13 +72,13 @@ func changesAt(path Path, key string, left, right any, yield func(Change) bool) 
 	if one && at.is("metadata", "annotations") {
 		left, right = mapIn(left), mapIn(right)
 	} else if one {
-		return yield(Change{at.String(), valueIn(left), valueIn(right)})
+		return yield(at, valueIn(left), valueIn(right))
 	}
 	return eachIn(at, left, right, yield)
 }
 
 // eachIn is eachChange for two values.
-func eachIn(path Path, a, b any, yield func(Change) bool) bool {
+func eachIn(path Path, a, b any, yield func(at Path, a, b any) bool) bool {
 	if left, isMap := tree.MapOf(a); isMap {
 		if right, both := tree.MapOf(b); both {
 			return eachChange(path, left, right, yield)
@@ -92,7 +95,7 @@ func eachIn(path Path, a, b any, yield func(Change) bool) bool {
 	} else if equalScalar(a, b) {
 		return true
 	}
-	return yield(Change{path.String(), a, b})
+	return yield(path, a, b)
 }
 
 func bothPacked(a, b tree.Map) (left, right packed.Map, both bool) {

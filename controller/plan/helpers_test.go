@@ -80,12 +80,33 @@ func plan(t testing.TB, observed, desired *object.Set, rules Rules) []Op {
 // merged returns the result of merge, which is the same for both forms of the observed object.
 func merged(t testing.TB, observed, last, desired map[string]any) map[string]any {
 	t.Helper()
-	result := merge(tree.GoMap(observed), last, desired)
-	again := merge(contentOf(objecttest.Packed(t, object.New(observed))), last, desired)
+	result := merge(tree.GoMap(observed), last, desired, observedOrder)
+	again := merge(contentOf(objecttest.Packed(t, object.New(observed))), last, desired, observedOrder)
 	if !reflect.DeepEqual(result, again) {
 		t.Errorf("the result depends on the form of the observed object (-map +packed):\n%s", cmp.Diff(result, again))
 	}
 	return again
+}
+
+// apply merges want into have, and returns the child as it is written.
+func apply(have, want *object.Object) (*object.Object, error) {
+	m, err := (Policy{}).merging(have, want, InPlace)
+	if err != nil {
+		return nil, err
+	}
+	return m.written(observedOrder), nil
+}
+
+// note remembers that want was applied by server-side apply with this result.
+func note(t testing.TB, policy Policy, have, want *object.Object) {
+	t.Helper()
+	config, err := policy.configuration(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := policy.NoteWritten(Op{Verb: Apply, Object: config.plain, Content: config.sum}, have); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // created is want as Children would create it.

@@ -83,9 +83,7 @@ func TestChildGrowsAndShrinks(t *testing.T) {
 	}
 	have = storedBy(op)
 	policy = policy.of(t, op.Object)
-	if err := policy.Memory.Note(have, op.Object); err != nil {
-		t.Fatal(err)
-	}
+	note(t, policy, have, small)
 	op, _, err = policy.child(have, small, InPlace)
 	if err != nil || op.Verb != Update || op.Object.GetAnnotations()[LastApplied] == "" {
 		t.Fatalf("it is small: %v, %v", op, err)
@@ -99,9 +97,7 @@ func TestSmallChildWithLargeAnnotationsStaysWithServerSideApply(t *testing.T) {
 	have := storedBy(&Op{Object: config})
 	have.SetAnnotations(map[string]string{"others": strings.Repeat("x", 80<<10)})
 	policy := Policy{Memory: Memory{}}.of(t, config)
-	if err := policy.Memory.Note(have, config); err != nil {
-		t.Fatal(err)
-	}
+	note(t, policy, have, want)
 	if op, left, err := policy.child(have, want, InPlace); op != nil || left != nil || err != nil {
 		t.Errorf("got %v, %v, %v", op, left, err)
 	}

@@ -13,10 +13,10 @@ var mergeKeys = []string{"containerPort", "port", "mountPath", "name", "uid", "i
 
 // merge is the three-way merge of dynamic apply: it returns observed with the fields of desired, and without the fields that
 // lastApplied has and desired does not have. Maps are merged by key. A list is merged by a field of mergeKeys if all items
-// in all three lists are objects with this field, and its values are unique in each list; the observed order stays, and new
-// items are last. Every other list, and a value that changes its type, is replaced. The arguments are not changed, and the
-// result shares nothing with them: only what stays of observed is built, if that is packed.
-func merge(observed tree.Map, lastApplied, desired map[string]any) map[string]any {
+// in all three lists are objects with this field, and its values are unique in each list. Every other list, and a value that changes
+// its type, is replaced. A field that is null in desired is removed. The arguments are not changed, and the result shares nothing with
+// them: only what stays of observed is built, if that is packed.
+func merge(observed tree.Map, lastApplied, desired map[string]any, order order) map[string]any {
 	result := make(map[string]any, observed.Len())
 	for key, value := range observed.All() {
 		_, wasSet := lastApplied[key]
@@ -26,11 +26,21 @@ func merge(observed tree.Map, lastApplied, desired map[string]any) map[string]an
 		}
 	}
 	for key, want := range desired {
-		have, _ := observed.Get(key)
-		result[key] = mergeValue(have, lastApplied[key], want)
+		if want != nil {
+			have, _ := observed.Get(key)
+			result[key] = mergeValue(have, lastApplied[key], want, order)
+		}
 	}
 	return result
 }
+
+// An order is the order of the items of a list that is merged by a key.
+type order int
+
+const (
+	observedOrder order = iota // observed items stay where they are, and new items are last
+	desiredOrder               // desired items are in their order, and the others follow them, in the observed order
+)
 
 // built returns a copy of v with maps and slices, which can be changed.
 func built(v any) any {
@@ -40,47 +50,72 @@ func built(v any) any {
 	return object.CopyValue(v)
 }
 
-func mergeValue(observed, last, desired any) any {
+func mergeValue(observed, last, desired any, order order) any {
 	switch want := desired.(type) {
 	case map[string]any:
 		if have, ok := tree.MapOf(observed); ok {
 			lastMap, _ := last.(map[string]any)
-			return merge(have, lastMap, want)
+			return merge(have, lastMap, want, order)
 		}
 	case []any:
 		if have, ok := tree.ArrayOf(observed); ok {
 			lastList, _ := last.([]any)
-			return mergeList(have, lastList, want)
+			return mergeList(have, lastList, want, order)
 		}
 	}
-	return object.CopyValue(desired)
+	return copyOf(desired)
 }
 
-func mergeList(observed tree.Array, last, desired []any) any {
+// copyOf returns a copy of a desired value, without nulls.
+func copyOf(desired any) any {
+	copied := object.CopyValue(desired)
+	dropNulls(copied)
+	return copied
+}
+
+func mergeList(observed tree.Array, last, desired []any, order order) any {
 	key := commonKey(observed, tree.GoSlice(last), tree.GoSlice(desired))
 	if key == "" {
-		return object.CopyValue(desired)
+		return copyOf(desired)
 	}
 	lastItems, wantItems := byKey(last, key), byKey(desired, key)
-	result := make([]any, 0, len(desired))
-	kept := map[string]bool{}
+	mine, others := make([]any, 0, len(desired)), []any(nil)
+	at := make(map[string]int, len(desired)) // the items of mine
 	for i := range observed.Len() {
 		item := observed.Index(i)
 		have := readMap(item)
 		id := identify(have, key)
 		want, isSet := wantItems[id]
 		lastItem, wasSet := lastItems[id]
-		kept[id] = true
 		switch {
 		case isSet:
-			result = append(result, merge(have, lastItem, want))
+			at[id] = len(mine)
+			mine = append(mine, merge(have, lastItem, want, order))
+		case !wasSet && order == desiredOrder:
+			others = append(others, built(item))
 		case !wasSet:
-			result = append(result, built(item))
+			mine = append(mine, built(item))
 		}
 	}
+	if order == desiredOrder {
+		return append(inOrderOf(desired, key, mine, at), others...)
+	}
 	for _, item := range desired {
-		if want := item.(map[string]any); !kept[identity(want[key])] {
-			result = append(result, object.CopyValue(want))
+		if _, there := at[identity(item.(map[string]any)[key])]; !there {
+			mine = append(mine, copyOf(item))
+		}
+	}
+	return mine
+}
+
+// inOrderOf returns the items of merged, which at finds by their keys, in the order of desired, with those that merged does not have.
+func inOrderOf(desired []any, key string, merged []any, at map[string]int) []any {
+	result := make([]any, 0, len(desired))
+	for _, item := range desired {
+		if i, there := at[identity(item.(map[string]any)[key])]; there {
+			result = append(result, merged[i])
+		} else {
+			result = append(result, copyOf(item))
 		}
 	}
 	return result

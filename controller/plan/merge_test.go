@@ -134,8 +134,8 @@ var mergeCases = []struct {
 		`{l: [{name: a}]}`,
 	}, {
 		"a null does not identify an item",
-		`{l: [{name: null, x: 1}]}`, ``, `{l: [{name: null}]}`,
-		`{l: [{name: null}]}`,
+		`{l: [{name: null, x: 1}]}`, ``, `{l: [{name: null, y: 2}]}`,
+		`{l: [{y: 2}]}`,
 	},
 
 	// Empty lists.
@@ -302,7 +302,7 @@ func TestNumbersIdentifyListItemsForEveryType(t *testing.T) {
 		}
 		observed, last := list(number, "old", true, "theirs", true), list(json.Number(fmt.Sprint(number)), "old", true)
 		want := list(float64(number), "theirs", true)
-		if diff := cmp.Diff(want, merge(tree.GoMap(observed), last, list(float64(number)))); diff != "" {
+		if diff := cmp.Diff(want, merge(tree.GoMap(observed), last, list(float64(number)), observedOrder)); diff != "" {
 			t.Errorf("uid %d (-want +got):\n%s", number, diff)
 		}
 	}
@@ -313,7 +313,7 @@ func TestNegativeZeroIdentifiesTheItemThatIsStoredWithZero(t *testing.T) {
 		return map[string]any{"l": []any{map[string]any{"uid": n, "x": true}}}
 	}
 	stored, set := item(int64(0)), item(math.Copysign(0, -1))
-	if diff := cmp.Diff(set, merge(tree.GoMap(stored), set, set)); diff != "" {
+	if diff := cmp.Diff(set, merge(tree.GoMap(stored), set, set, observedOrder)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -6,15 +6,15 @@
 // There are two strategies. Dynamic apply merges in this package: merge is its three-way merge of the observed object, what was
 // last applied, which the annotation [LastApplied] has, and the desired object.
 //
-// With server-side apply, the API server merges. Whether an apply is needed is decided without a request:
-//   - A [Memory] has what was last applied, and the result. It shows whether something else is desired now, and whether
-//     something was changed since. A value that the API server stores in another form, such as 1 for 1000m, is not a change. The
-//     memory is lost at a restart.
-//   - Without the memory, the desired object is compared with the fields that were applied according to managedFields, by this
-//     server, an earlier one or Metacontroller. A difference may only be another form of the value. So it costs one apply, or
-//     one dry run, which then changes nothing.
+// With server-side apply, the API server merges. Whether an apply is needed is decided without a request, by managedFields, which say
+// what this server, an earlier one or Metacontroller has applied.
 //
-// A child that is as desired is not written.
+// The API server stores some values in another form, such as 1 for 1000m, and completes others with defaults. What it stored when the
+// same was last written is the desired state in its normal form: a [Memory] has it, so that a child does not differ because of it. The
+// memory is lost at a restart. Then an update or an apply of a child that differs in text costs one request, which changes nothing.
+//
+// A child that is as desired is not written, and none is deleted to be recreated before a dry run of the write has shown that it would
+// change something: see [Op.Confirm], [Policy.Confirmed] and [AfterDryRun].
 //
 // A child can change from one strategy to the other: see [Op.Migrate], and comeBack for the change to dynamic apply.
 package plan
@@ -22,9 +22,10 @@ package plan
 import (
 	"errors"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"metascript/controller/object"
 	"metascript/controller/ownership"
-	"metascript/engine/tree"
 )
 
 // A Verb is a kind of write.
@@ -37,23 +38,32 @@ const (
 	UpdateStatus Verb = "update status"     // the status subresource, if the object has the resourceVersion
 	Apply        Verb = "apply"             // server-side apply with force, if the object has the resourceVersion, or does not exist
 	DryRun       Verb = "dry run"           // an Apply that is not stored; see AfterDryRun
+	DryUpdate    Verb = "dry run of update" // an Update that is not stored; see Op.Confirm
 	DryCreate    Verb = "dry run of create" // a Create that is not stored; see Op.Try
 	Delete       Verb = "delete"            // with background propagation, if the object has the UID and the resourceVersion
 )
 
 // Stores reports whether v changes something in the cluster.
-func (v Verb) Stores() bool { return v != DryRun && v != DryCreate }
+func (v Verb) Stores() bool { return v != DryRun && v != DryUpdate && v != DryCreate }
 
-// An Op is one write. Object is the whole object for Create, DryCreate, Update and UpdateStatus, the fields that are applied for
-// Apply and DryRun, and the observed object for Delete.
+// An Op is one write. Object is the whole object for Create, DryCreate, Update, DryUpdate and UpdateStatus, the fields that are applied
+// for Apply and DryRun, and the observed object for Delete.
 type Op struct {
 	Verb   Verb
 	Object *object.Object
 	Why    string // a few words for logs and users
 
+	// For a child that the hook returns: the child as the hook returned it; and a digest of it.
+	Wanted  *object.Object
+	Content string
+
+	// For a write in which the nulls of the hook remove fields: the object without these removals, which is written if the API server
+	// does not accept them, since the fields have to have a value.
+	Plain *object.Object
+
 	// For Apply and DryRun: the observed child, nil to create it; and whether the fields that dynamic apply owns are migrated
 	// to server-side apply first, so that those that are not applied any more are removed.
-	// For DryCreate: the existing child of that name.
+	// For DryUpdate and DryCreate: the existing child of that name.
 	Observed *object.Object
 	Migrate  bool
 
@@ -61,10 +71,11 @@ type Op struct {
 	// it, or else nil; and the deleted object as an update would change it, if that is known.
 	Replacement, Updated *object.Object
 
-	// For a write to an existing child: the field that differs, if there is one; and whether the last write had the same content,
-	// so that something else has changed the child since.
-	Differs Path
-	Again   bool
+	// For a write to an existing child: the field that differs, if there is one; what was applied to it before, nil if that is not
+	// known; and whether that is the same as what is applied now.
+	Differs  Path
+	Last     map[string]any
+	Answered bool
 }
 
 // Creates reports whether o creates an object.
@@ -105,8 +116,8 @@ type Rules map[object.Kind]Method
 type Policy struct {
 	Rules                  Rules
 	ServerSide             bool                                  // by server-side apply; else by dynamic apply
-	Memory                 Memory                                // of server-side apply; nil: it is not used
-	Unstored               Unstored                              // of dynamic apply; nil: it is not used
+	Memory                 Memory                                // nil: it is not used
+	Kept                   map[types.UID]Kept                    // by child; see Nulls
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
 	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
 }
@@ -169,18 +180,14 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	case err != nil:
 		return "", false, err
 	case by != dynamicApply || p.onServer(have):
-		config, err := p.configuration(want)
-		if err != nil {
-			return "", false, err
-		}
-		found, err := p.judge(have, config)
+		found, err := p.judgeWanted(have, want)
 		return found.why, found.doubtful, err
 	}
 	op, _, err := p.dynamic(have, want, InPlace)
 	if op == nil || err != nil {
 		return "", false, err
 	}
-	return op.Why, false, nil
+	return op.Why, op.Answered, nil
 }
 
 // child returns the write that changes have to want, or the difference that is suppressed. have is nil if there is no such
@@ -217,7 +224,7 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Op{Verb: Create, Object: created, Why: missing}, p.mark(created)
+	return &Op{Verb: Create, Object: created, Wanted: want, Content: sumOf(remembered(created)), Why: missing}, p.mark(created)
 }
 
 // dynamic returns the write by which dynamic apply changes have to want, or the difference that is suppressed.
@@ -225,29 +232,50 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 	if settled(have, want) {
 		return nil, nil, nil
 	}
-	merged, err := apply(have, want)
+	m, err := p.merging(have, want, method)
 	if err != nil {
 		return nil, nil, err
 	}
-	differs := difference(contentOf(have), tree.GoMap(p.Unstored.without(have, merged)))
-	if differs == nil {
-		return nil, nil, nil
+	differs, err := p.Memory.differs(have, m.text, m.residue(m.order()))
+	if differs == nil || err != nil {
+		return nil, nil, err
 	}
-	op := &Op{Verb: Update, Object: merged, Why: differs.String() + " differs", Differs: differs, Again: remembered(have) == remembered(merged)}
-	switch method {
-	case Recreate, RollingRecreate:
-		op.Verb, op.Object, op.Why, op.Updated = Delete, have, "to be recreated: "+op.Why, merged
-		next, err := p.create(want)
-		if err != nil {
-			return nil, nil, err
-		}
-		op.Replacement = next.Object
-		return op, nil, nil
-	case InPlace, RollingInPlace:
-		return op, nil, nil
+	op := &Op{
+		Verb: Update, Wanted: want, Content: sumOf(m.text), Why: differs.String() + " differs", Differs: differs, Last: m.last, Answered: m.answered,
 	}
-	sum, err := digest(map[string]any{"": remembered(merged)})
-	return nil, &Suppressed{Child: have, Field: differs, Wanted: sum}, err
+	switch {
+	case inPlace(method):
+		op.Object, op.Plain = m.written(m.writeOrder()), m.withoutRemovals(m.writeOrder())
+		return op, nil, nil
+	case updates(method):
+		return p.recreate(op, m)
+	case m.answered && m.writeOrder() == observedOrder:
+		return nil, nil, nil // most likely it is as it was stored when it was written
+	}
+	return nil, &Suppressed{Child: have, Field: differs, Wanted: op.Content}, nil
+}
+
+// recreate completes op, which deletes the child of a merge to recreate it.
+func (p Policy) recreate(op *Op, m *merging) (*Op, *Suppressed, error) {
+	next, err := p.create(m.want)
+	if err != nil {
+		return nil, nil, err
+	}
+	op.Verb, op.Object, op.Why, op.Updated, op.Replacement = Delete, m.have, "to be recreated: "+op.Why, m.written(observedOrder), next.Object
+	return op, nil, nil
+}
+
+// NoteWritten records that want was written to a child, with this result, or that writing it would change nothing.
+func (p Policy) NoteWritten(op Op, stored *object.Object) error {
+	if op.Verb == Apply || op.Verb == DryRun {
+		return p.Memory.noteApplied(stored, op)
+	}
+	m, err := p.merging(stored, op.Wanted, "")
+	if err != nil || settled(stored, op.Wanted) {
+		delete(p.Memory, stored.GetUID())
+		return err
+	}
+	return p.Memory.noteMerged(m)
 }
 
 // remembered returns what dynamic apply last applied to o, as text.

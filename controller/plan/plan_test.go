@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -302,7 +303,93 @@ func TestNullKeepsFieldSetByOthers(t *testing.T) {
 	have.Map()["spec"].(map[string]any)["nodeName"] = "n1"
 	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`)
 	for _, method := range methods {
-		checkOps(t, plan(t, setOf(have), setOf(want), rulesFor(method)))
+		planned, err := Children(setOf(have), setOf(want), Policy{Rules: rulesFor(method), Kept: map[types.UID]Kept{have.GetUID(): {"spec.nodeName": true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkOps(t, planned.Ops)
+		nulls, err := (Policy{}).Nulls(have, want)
+		if err != nil || len(nulls) != 1 || nulls[0].String() != "spec.nodeName" {
+			t.Errorf("the nulls that may remove a field are %v, %v", nulls, err)
+		}
+	}
+}
+
+// A null that is new removes a default, and only then, and the write can also be done without that.
+func TestNullRemovesDefault(t *testing.T) {
+	before := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {strategy: {type: Rolling}, volumes: [{name: v}, {name: w}]}}`)
+	have := stored(t, before)
+	spec := have.Map()["spec"].(map[string]any)
+	spec["strategy"].(map[string]any)["rolling"] = map[string]any{"max": int64(1)}
+	spec["volumes"].([]any)[0].(map[string]any)["emptyDir"] = map[string]any{}
+	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {strategy: {type: Recreate, rolling: null}, volumes: [{name: w}, {name: v, emptyDir: null, secret: {secretName: s}}]}}`)
+	ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
+	checkOps(t, ops, "update Pod default/a: spec.strategy.rolling differs")
+	if diff := cmp.Diff(any(parse(t, `{strategy: {type: Recreate}, volumes: [{name: w}, {name: v, secret: {secretName: s}}]}`)), ops[0].Object.Map()["spec"]); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(any(parse(t, `{strategy: {type: Recreate, rolling: {max: 1}}, volumes: [{name: w}, {name: v, emptyDir: {}, secret: {secretName: s}}]}`)), ops[0].Plain.Map()["spec"]); diff != "" {
+		t.Errorf("spec without removals (-want +got):\n%s", diff)
+	}
+	have = ops[0].Object
+	have.Map()["spec"].(map[string]any)["strategy"].(map[string]any)["rolling"] = map[string]any{} // a default again
+	checkOps(t, plan(t, setOf(have), setOf(want), Rules{podKind: InPlace}))
+}
+
+// The order of the answer is written with another change, and is no difference alone.
+func TestOrderOfItems(t *testing.T) {
+	const format = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: %s, env: %s}}`
+	before := parseObject(t, fmt.Sprintf(format, "x", `[{name: a}, {name: b}]`))
+	have := stored(t, before)
+	have.Map()["spec"].(map[string]any)["env"] = []any{map[string]any{"name": "sidecar"}, map[string]any{"name": "b"}, map[string]any{"name": "a"}}
+	for _, method := range methods {
+		checkOps(t, plan(t, setOf(have), setOf(before), rulesFor(method)))
+	}
+	for edit, want := range map[string][]string{
+		fmt.Sprintf(format, "x", `[{name: b}, {name: a}]`):              {"b", "a", "sidecar"},
+		fmt.Sprintf(format, "y", `[{name: a}, {name: b}]`):              {"a", "b", "sidecar"},
+		fmt.Sprintf(format, "x", `[{name: new}, {name: b}, {name: a}]`): {"new", "b", "a", "sidecar"},
+	} {
+		ops := plan(t, setOf(have), setOf(parseObject(t, edit)), Rules{podKind: InPlace})
+		if len(ops) != 1 {
+			t.Fatalf("%s: got %v", edit, ops)
+		}
+		var got []string
+		for _, item := range ops[0].Object.Map()["spec"].(map[string]any)["env"].([]any) {
+			got = append(got, item.(map[string]any)["name"].(string))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", edit, diff)
+		}
+	}
+	checkOps(t, plan(t, setOf(have), setOf(parseObject(t, fmt.Sprintf(format, "x", `[{name: b}, {name: a}]`))), Rules{podKind: Recreate}))
+}
+
+// stringData is compared and written as data.
+func TestStringDataIsData(t *testing.T) {
+	secret := func(fields string) *object.Object {
+		return parseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}, `+fields+`}`)
+	}
+	kind := secret("type: Opaque").GroupVersionKind()
+	want := secret(`stringData: {a: x, b: "y"}, data: {a: b3RoZXI=, c: eg==}`)
+	have := stored(t, want)
+	if diff := cmp.Diff(parse(t, `{a: eA==, b: eQ==, c: eg==}`), have.Map()["data"]); diff != "" || have.Map()["stringData"] != nil {
+		t.Fatalf("created (-want +got):\n%s", diff)
+	}
+	for _, method := range []Method{Recreate, InPlace} {
+		checkOps(t, plan(t, setOf(have), setOf(want), Rules{kind: method}))
+	}
+	drifted := object.Copy(have)
+	drifted.Map()["data"].(map[string]any)["a"] = "Zm9yZWlnbg=="
+	checkOps(t, plan(t, setOf(drifted), setOf(want), Rules{kind: InPlace}), "update Secret default/s: data.a differs")
+	ops := plan(t, setOf(have), setOf(secret(`stringData: {a: x}`)), Rules{kind: InPlace})
+	checkOps(t, ops, "update Secret default/s: data.b differs")
+	if diff := cmp.Diff(parse(t, `{a: eA==}`), ops[0].Object.Map()["data"]); diff != "" {
+		t.Errorf("updated (-want +got):\n%s", diff)
+	}
+	invalid := secret(`stringData: {a: 1}`)
+	if o := created(t, invalid); o.Map()["stringData"] == nil {
+		t.Errorf("stringData that the API server refuses is hidden from it: %v", o)
 	}
 }
 

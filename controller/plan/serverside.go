@@ -1,17 +1,9 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
@@ -22,64 +14,15 @@ import (
 // takes it for a difference, so it is removed: managedFields say what was applied (see package ownership).
 const AppliedDigest = "metacontroller.k8s.io/applied-digest"
 
-// A Memory has, by UID, the state of children after they were last applied: only the fields that were applied, and what
-// others may add in them. It is for one parent and must not be used concurrently. If it is lost, each child may cost one
-// request.
-type Memory map[types.UID]outcome
-
-// An outcome is the result of an apply.
-type outcome struct {
-	config  string   // a digest of what was applied
-	print   string   // a digest of the child
-	spelled []string // the paths of fields that are stored in another form than they were applied
-}
-
-// maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.
-const maxSpelled = 16
-
-// Note records that config was applied with the result stored.
-func (m Memory) Note(stored, config *object.Object) error {
-	print, err := fingerprint(stored, config)
-	if err != nil {
-		return err
-	}
-	sum, err := digest(config.Map())
-	if err != nil {
-		return fmt.Errorf("%s: %w", object.Describe(config), err)
-	}
-	o := outcome{config: sum, print: print}
-	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
-		o.spelled = append(o.spelled, d.String())
-	}
-	m[uidOf(stored)] = o
-	return nil
-}
-
-// uidOf returns a copy of the UID of o, which does not keep o in memory.
-func uidOf(o *object.Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }
-
-// Keep drops all children that are not observed.
-func (m Memory) Keep(observed *object.Set) { keep(m, observed) }
-
-func keep[T any](m map[types.UID]T, observed *object.Set) {
-	if len(m) == 0 {
-		return
-	}
-	there := make(map[types.UID]bool, observed.Len())
-	for o := range observed.All() {
-		there[o.GetUID()] = true
-	}
-	maps.DeleteFunc(m, func(uid types.UID, _ T) bool { return !there[uid] })
-}
-
 // serverSide returns the write by which server-side apply changes have to want, or the difference that is suppressed.
 func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	config, err := p.configuration(want)
 	if err != nil {
 		return nil, nil, err
 	}
+	op := &Op{Verb: Apply, Object: config.plain, Wanted: want, Content: config.sum, Why: missing}
 	if have == nil {
-		return &Op{Verb: Apply, Object: config, Why: missing}, nil, nil
+		return op, nil, nil
 	}
 	found, err := p.judge(have, config)
 	if err != nil {
@@ -91,35 +34,62 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 	if found.why == "" {
 		return nil, nil, nil
 	}
-	op := &Op{
-		Verb: Apply, Object: config, Observed: have, Migrate: found.migrate,
-		Why: found.why, Differs: found.differs, Again: found.again,
-	}
+	op.Observed, op.Migrate, op.Why = have, found.migrate, found.why
+	op.Differs, op.Last, op.Answered = found.differs, found.last, found.answered
 	switch {
 	case inPlace(method):
+		if removing := config.removing(have, p.Kept[have.GetUID()]); removing != config.plain && !found.answered {
+			op.Object, op.Plain = removing, config.plain
+		}
 		return op, nil, nil
 	case updates(method):
 		op.Verb = DryRun
 		return op, nil, nil
 	}
-	if found.differs == nil || found.doubtful && sameAmount(have, config, found.differs) {
+	if found.differs == nil || found.doubtful && sameMeaning(contentOf(have), config.plain.Map()) {
 		return nil, nil, nil
 	}
-	sum, err := digest(config.Map())
-	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: sum}, err
+	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: config.sum}, nil
+}
+
+// A configuration is a desired child as server-side apply applies it.
+type configuration struct {
+	whole *object.Object // with the nulls that the hook returned
+	plain *object.Object // without them
+	sum   string         // a digest of whole
 }
 
 // configuration returns want as it is applied: without the fields that only the API server sets, and with the controller
 // reference.
-func (p Policy) configuration(want *object.Object) (*object.Object, error) {
+func (p Policy) configuration(want *object.Object) (*configuration, error) {
 	config := object.Copy(want)
 	for _, name := range system {
 		delete(metadata(config), name)
 	}
 	delete(config.Map(), "status")
-	dropNulls(config.Map())
+	asWritten(config.Map())
 	dropMarks(config)
-	return config, p.mark(config)
+	if err := p.mark(config); err != nil {
+		return nil, err
+	}
+	sum, err := digest(config.Map())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object.Describe(config), err)
+	}
+	if !HasNull(config.Map()) {
+		return &configuration{config, config, sum}, nil
+	}
+	return &configuration{config, object.New(WithoutNulls(config.Map())), sum}, nil
+}
+
+// removing returns the configuration with the nulls that remove a field of have, except those that are kept.
+func (c *configuration) removing(have *object.Object, kept Kept) *object.Object {
+	if c.whole == c.plain {
+		return c.plain
+	}
+	config := object.Copy(c.whole)
+	onlyNulls(contentOf(have), config.Map(), kept)
+	return config
 }
 
 // A judgement is whether and why to apply to a child. If why is "", no apply is needed.
@@ -127,8 +97,10 @@ type judgement struct {
 	why      string
 	differs  Path // the field that differs, if there is one
 	doubtful bool // it may be as desired, which only the API server can tell
-	again    bool // the same was applied before, so something has changed it since
 	migrate  bool // see Op.Migrate
+
+	last     map[string]any // see Op.Last
+	answered bool           // see Op.Answered
 }
 
 // Reasons to apply to a child in which no field differs.
@@ -141,23 +113,19 @@ const (
 )
 
 // judge compares have with config without a request.
-func (p Policy) judge(have, config *object.Object) (judgement, error) {
-	sum, err := digest(config.Map())
-	if err != nil {
-		return judgement{}, fmt.Errorf("%s: %w", object.Describe(config), err)
-	}
+func (p Policy) judge(have *object.Object, config *configuration) (judgement, error) {
 	known, found := p.Memory[have.GetUID()]
 	switch {
-	case found && known.config == sum:
-		return judgeKnown(have, config, known)
+	case found && known.applied == config.sum:
+		return judgeKnown(have, config.plain, known)
 	case found:
-		j := because(lacks(contentOf(have), config.Map()), lessDesired)
-		j.migrate = remembered(have) != "" || p.owned(have).Updated
+		j := because(lacks(contentOf(have), config.plain.Map()), lessDesired)
+		j.migrate, j.last = remembered(have) != "" || p.owned(have).Updated, p.lastApplied(have)
 		return j, nil
 	case remembered(have) != "":
-		return p.judgeDynamic(have, config, sum), nil
+		return p.judgeDynamic(have, config), nil
 	}
-	return p.judgeOwned(have, config), nil
+	return p.judgeOwned(have, config.plain), nil
 }
 
 // judgeKnown judges a child to which this server applied config.
@@ -167,27 +135,27 @@ func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 		return judgement{}, err
 	}
 	j := because(lacks(contentOf(have), config.Map(), known.spelled...), changed)
-	j.again = true
+	j.answered = true
 	return j, nil
 }
 
 // judgeDynamic judges a child that dynamic apply last wrote.
-func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement {
-	differs := lacks(contentOf(have), config.Map())
-	if p.lastDigest(have) != sum {
+func (p Policy) judgeDynamic(have *object.Object, config *configuration) judgement {
+	differs := lacks(contentOf(have), config.plain.Map())
+	if p.lastDigest(have) != config.sum {
 		j := because(differs, lessDesired)
-		j.migrate = true
+		j.migrate, j.last = true, p.lastApplied(have)
 		return j
 	}
 	j := because(differs, "")
-	j.doubtful, j.again = true, true
+	j.doubtful, j.answered = true, true
 	return j
 }
 
 // lastDigest returns a digest of what dynamic apply last applied to have, in the form of server-side apply; "" if it is not
 // known.
 func (p Policy) lastDigest(have *object.Object) string {
-	last, err := recall(have)
+	last, err := recallWhole(have)
 	if err != nil || last == nil {
 		return ""
 	}
@@ -195,11 +163,21 @@ func (p Policy) lastDigest(have *object.Object) string {
 	if err != nil {
 		return ""
 	}
-	sum, err := digest(config.Map())
-	if err != nil {
-		return ""
+	return config.sum
+}
+
+// lastApplied returns what was last applied to have, by either strategy; nil if that is not known.
+func (p Policy) lastApplied(have *object.Object) map[string]any {
+	if last, err := recall(have); err == nil && last != nil {
+		asWritten(last)
+		return last
 	}
-	return sum
+	if owned := p.owned(have); owned.Set != "" {
+		if applied, err := owned.Applied(have); err == nil {
+			return applied
+		}
+	}
+	return nil
 }
 
 // judgeOwned judges a child by what was applied to it according to managedFields.
@@ -223,14 +201,14 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	differs, more := lacks(tree.GoMap(applied), config.Map()), lacks(contentOf(config), applied)
 	if more != nil && !reaches(config.Map(), more) {
 		j := because(differs, lessDesired)
-		j.doubtful, j.migrate = true, owned.Updated
+		j.doubtful, j.migrate, j.last = true, owned.Updated, applied
 		return j
 	}
 	if differs == nil {
 		differs = more
 	}
 	j := because(differs, "")
-	j.doubtful = true
+	j.doubtful, j.last, j.answered = true, applied, true
 	return j
 }
 
@@ -240,17 +218,6 @@ func adopted(applied map[string]any, have *object.Object) {
 	if _, owned := inside["ownerReferences"]; !owned {
 		put(inside, "ownerReferences", metadataOf(have))
 	}
-}
-
-// sameAmount reports whether a and b have equal quantities at path in different forms, such as 1000m and 1.
-func sameAmount(a, b *object.Object, path Path) bool {
-	left, right := a.Value(), b.Value()
-	for _, to := range path {
-		left, right = step(left, to), step(right, to)
-	}
-	x, err := resource.ParseQuantity(fmt.Sprint(left))
-	y, fails := resource.ParseQuantity(fmt.Sprint(right))
-	return err == nil && fails == nil && x.Cmp(y) == 0
 }
 
 // owned returns the fields of o that the field manager owns, as far as they are known.
@@ -273,36 +240,61 @@ func (p Policy) onServer(o *object.Object) bool {
 	return remembered(o) == "" && p.owned(o).Set != ""
 }
 
-// AfterDryRun returns the write that follows a dry run with this result: a child that the apply would change is deleted, and
-// a later sync creates it. A child that it would not change is left alone, unless the way in which it was last applied must
-// change. nil means no write.
-func AfterDryRun(op Op, result *object.Object) *Op {
+// AfterDryRun returns the write that follows a DryRun with this result: a child that the apply would change is deleted, and a later sync
+// creates it. A child that it would not change is left alone, unless the way in which it was last applied must change. nil means no
+// write. A value counts as changed as in Confirmed.
+func (p Policy) AfterDryRun(op Op, result *object.Object) (*Op, error) {
 	have := op.Observed
 	if result.GetUID() != have.GetUID() {
-		return nil // it is gone
+		return nil, nil // it is gone
 	}
 	seen := object.Copy(have)
 	seen.SetResourceVersion(result.GetResourceVersion())
-	if d := difference(bare(have), bare(result)); d != nil {
-		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again, Replacement: op.Object}
+	differs, err := p.applyChanges(op, result)
+	if err != nil {
+		return nil, err
+	}
+	if differs != nil {
+		next := op.recreated(seen, "to be recreated: "+differs.String()+" differs")
+		next.Differs = differs
+		return &next, nil
 	}
 	if !op.Migrate && have.GetAnnotations()[AppliedDigest] == result.GetAnnotations()[AppliedDigest] {
-		return nil
+		return nil, nil
 	}
-	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, but was last applied in another way"}
+	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Wanted: op.Wanted, Content: op.Content, Why: "it is as desired, but was last applied in another way"}, nil
+}
+
+// applyChanges returns the field because of which a child has to be recreated, by the result of a dry run of an apply; nil if none.
+func (p Policy) applyChanges(op Op, result *object.Object) (Path, error) {
+	have, config := op.Observed, object.New(WithoutNulls(op.Object.Map()))
+	switch known, found := p.Memory[have.GetUID()]; {
+	case op.Answered:
+		print, err := fingerprint(result, config)
+		return decided(have, result, config.Map(), found && known.print == print), err
+	case op.Last != nil:
+		return firstConcerned(have, result, config.Map(), op.Last), nil
+	}
+	return difference(bare(have), bare(result)), nil
+}
+
+// recreated returns the deletion of a child that op would change, to create op.Object in its place.
+func (o Op) recreated(child *object.Object, why string) Op {
+	return Op{
+		Verb: Delete, Object: child, Why: why, Wanted: o.Wanted, Content: o.Content, Differs: o.Differs, Replacement: object.New(WithoutNulls(o.Object.Map())),
+	}
 }
 
 // ErrImmutable is the error of a dry run if a child cannot be changed as desired, but a new one could be created.
 var ErrImmutable = errors.New("a field that would change is immutable, so that it is recreated")
 
-// RecreateImmutable returns the write that follows a dry run with the error ErrImmutable: a Delete. It has no Replacement, since
-// the API server would accept the new object.
+// RecreateImmutable returns the write that follows a DryRun with the error ErrImmutable.
 func RecreateImmutable(op Op) Op {
 	why := "it cannot be changed in place"
 	if op.Differs != nil {
 		why = op.Differs.String() + " differs, and " + why
 	}
-	return Op{Verb: Delete, Object: op.Observed, Why: "to be recreated: " + why, Differs: op.Differs, Again: op.Again}
+	return op.recreated(op.Observed, "to be recreated: "+why)
 }
 
 // bare returns o without its status and the fields of metadata that only the API server sets.
@@ -347,7 +339,7 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 	if err != nil || sizeOf(back.GetAnnotations()) > MaxAnnotations {
 		return nil, err // the annotation does not fit beside the other ones
 	}
-	return &Op{Verb: Update, Object: back, Why: "from server-side apply back to dynamic apply"}, nil
+	return &Op{Verb: Update, Object: back, Wanted: want, Content: sumOf(remembered(back)), Why: "from server-side apply back to dynamic apply"}, nil
 }
 
 // dropMarks removes the annotations that record what was applied.
@@ -393,14 +385,4 @@ func view(path Path, have tree.Map, config map[string]any) map[string]any {
 // and annotations. Any other map may be owned as a whole, and is compared as a whole.
 func shared(path Path) bool {
 	return len(path) == 1 || path.is("metadata", "labels") || path.is("metadata", "annotations")
-}
-
-// digest returns a short digest of v as JSON.
-func digest(v map[string]any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -61,7 +60,7 @@ func configOf(t testing.TB, want *object.Object) *object.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config
+	return config.plain
 }
 
 // wanted is a Pod as a hook returns it, to be edited.
@@ -134,9 +133,7 @@ func TestServerSideApplyOnlyAfterPossibleChanges(t *testing.T) {
 		have := applied(t, want, stored)
 		config := configOf(t, want)
 		policy := onServerSide(InPlace).of(t, config)
-		if err := policy.Memory.Note(have, config); err != nil {
-			t.Fatal(err)
-		}
+		note(t, policy, have, want)
 		all(set(nil, "nothing"), orNone(c.edit))(have)
 		orNone(c.want)(want)
 		for memory, expected := range map[*Policy]string{&policy: c.remembered, {Rules: policy.Rules, ServerSide: true, Owned: policy.Owned}: c.forgotten} {
@@ -192,11 +189,11 @@ func TestServerSideApplyFollowsMethod(t *testing.T) {
 		InPlace: "apply", RollingInPlace: "apply", Recreate: "dry run", RollingRecreate: "dry run", OnDelete: "", "": "",
 	} {
 		policy := onServerSide(method)
-		sum, err := digest(configOf(t, want).Map())
+		config, err := policy.configuration(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy.Memory["uid-a"] = outcome{config: sum, print: "something else"}
+		policy.Memory["uid-a"] = outcome{applied: config.sum, print: "something else"}
 		plan, err := Children(setOf(have), setOf(want), policy)
 		if err != nil {
 			t.Fatal(err)
@@ -208,7 +205,7 @@ func TestServerSideApplyFollowsMethod(t *testing.T) {
 			continue
 		}
 		checkOps(t, plan.Ops, expected+" Pod default/a: spec.image differs")
-		if op := plan.Ops[0]; op.Migrate || !op.Again || op.Creates() || op.Observed != have {
+		if op := plan.Ops[0]; op.Migrate || !op.Answered || op.Creates() || op.Observed != have {
 			t.Errorf("method %q: got %+v", method, op)
 		}
 	}
@@ -342,7 +339,7 @@ func TestUnappliedChildIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkOps(t, plan.Ops, verb+" Pod default/a: it was not applied with server-side apply before")
-		if !plan.Ops[0].Migrate || plan.Ops[0].Again {
+		if !plan.Ops[0].Migrate || plan.Ops[0].Answered {
 			t.Errorf("got %+v", plan.Ops[0])
 		}
 	}
@@ -364,8 +361,8 @@ func TestDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 		if plan.Ops[0].Object.GetAnnotations()[AppliedDigest] != "" {
 			t.Errorf("it is applied again: %v", plan.Ops[0].Object)
 		}
-		next := AfterDryRun(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
-		if next == nil || next.Verb != Apply {
+		next, err := onServerSide(method).AfterDryRun(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
+		if err != nil || next == nil || next.Verb != Apply {
 			t.Errorf("a dry run that removes the annotation leads to %v, want an apply", next)
 		}
 	}
@@ -380,25 +377,32 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 	want := parseObject(t, wanted)
 	base := applied(t, want, nil)
 	for _, c := range []struct {
-		name    string
-		have    func(*object.Object) // how the child is
-		result  func(*object.Object) // how it would be
-		migrate bool
-		want    string
+		name     string
+		have     func(*object.Object) // how the child is
+		result   func(*object.Object) // how it would be
+		migrate  bool
+		answered bool
+		want     string
 	}{
-		{"equal", nil, nil, false, ""},
-		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, ""},
-		{"a difference", set("old", "spec", "image"), nil, false, "delete Pod default/a: to be recreated: spec.image differs"},
-		{"equal, and handed over", nil, nil, true, "apply Pod default/a: it is as desired, but was last applied in another way"},
-		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", AppliedDigest), nil, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
-		{"gone", nil, set("another", "metadata", "uid"), false, ""},
+		{"equal", nil, nil, false, false, ""},
+		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, false, ""},
+		{"a difference", set("old", "spec", "image"), nil, false, false, "delete Pod default/a: to be recreated: spec.image differs"},
+		{"equal, and handed over", nil, nil, true, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
+		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", AppliedDigest), nil, false, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
+		{"drift, and the same is applied", set("old", "spec", "image"), nil, false, true, "delete Pod default/a: to be recreated: spec.image differs"},
+		{"another value that is not the applied one", set("theirs-1", "spec", "image"), set("theirs-2", "spec", "image"), false, true, ""},
+		{"a field that was not applied", nil, set("x", "metadata", "annotations", "stamped"), false, true, ""},
+		{"gone", nil, set("another", "metadata", "uid"), false, false, ""},
 	} {
 		have, result := object.Copy(base), object.Copy(base)
 		orNone(c.have)(have)
 		orNone(c.result)(result)
-		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Again: true}
+		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Content: "c", Answered: c.answered}
 		check := unchanged(t, have.Map(), result.Map())
-		next := AfterDryRun(op, result)
+		next, err := (Policy{}).AfterDryRun(op, result)
+		if err != nil {
+			t.Fatal(err)
+		}
 		check()
 		got := ""
 		if next != nil {
@@ -407,7 +411,7 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if next != nil && next.Verb == Delete && (!next.Again || next.Object.GetResourceVersion() != result.GetResourceVersion()) {
+		if next != nil && next.Verb == Delete && (next.Content != "c" || next.Object.GetResourceVersion() != result.GetResourceVersion()) {
 			t.Errorf("%s: got %+v", c.name, next)
 		}
 	}
@@ -416,11 +420,11 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 func TestRecreateImmutable(t *testing.T) {
 	have := applied(t, parseObject(t, wanted), nil)
 	for want, op := range map[string]Op{
-		"delete Pod default/a: to be recreated: spec.env differs, and it cannot be changed in place": {Observed: have, Differs: Path{"spec", "env"}, Again: true},
-		"delete Pod default/a: to be recreated: it cannot be changed in place":                       {Observed: have},
+		"delete Pod default/a: to be recreated: spec.env differs, and it cannot be changed in place": {Observed: have, Object: have, Differs: Path{"spec", "env"}, Content: "c"},
+		"delete Pod default/a: to be recreated: it cannot be changed in place":                       {Observed: have, Object: have},
 	} {
 		got := RecreateImmutable(op)
-		if got.String() != want || got.Object != have || got.Again != op.Again || got.Differs.String() != op.Differs.String() {
+		if got.String() != want || got.Object != have || got.Content != op.Content || got.Differs.String() != op.Differs.String() {
 			t.Errorf("got %+v, want %s", got, want)
 		}
 	}
@@ -442,20 +446,18 @@ func TestServerSideApplyIsStable(t *testing.T) {
 		}
 		quiet("without a memory")
 		config, _ := policy.configuration(want)
-		if err := policy.Memory.Note(have, config); err != nil {
-			t.Fatal(err)
-		}
+		note(t, policy, have, want)
 		quiet("with a memory")
 		drifted, changed := object.Copy(have), object.Copy(want)
 		g.edit(drifted.Map()["spec"].(map[string]any), 3)
 		g.edit(changed.Map()["spec"].(map[string]any), 3)
 		plan, err := Children(setOf(drifted), setOf(want), policy)
-		if d := lacks(contentOf(drifted), config.Map()); err != nil || d != nil && len(plan.Ops) != 1 {
+		if d := lacks(contentOf(drifted), config.plain.Map()); err != nil || d != nil && len(plan.Ops) != 1 {
 			t.Fatalf("%s was changed: got %v (%v)", d, texts(plan.Ops), err)
 		}
 		now, _ := policy.configuration(changed)
 		plan, err = Children(setOf(have), setOf(changed), policy)
-		if differs := !reflect.DeepEqual(now.Map(), config.Map()); err != nil || differs != (len(plan.Ops) == 1) {
+		if differs := now.sum != config.sum; err != nil || differs != (len(plan.Ops) == 1) {
 			t.Fatalf("something else is wanted, %t: got %v (%v)", differs, texts(plan.Ops), err)
 		}
 	}
@@ -484,9 +486,7 @@ func TestMigrationToDynamicApply(t *testing.T) {
 		have := applied(t, want, c.have)
 		policy := Policy{Rules: rulesFor(c.method), Memory: Memory{}}.of(t, configOf(t, want))
 		if c.applied {
-			if err := policy.Memory.Note(have, configOf(t, want)); err != nil {
-				t.Fatal(err)
-			}
+			note(t, policy, have, want)
 		}
 		var expected []string
 		if c.op != "" {
@@ -533,18 +533,18 @@ func TestPathString(t *testing.T) {
 
 // What is remembered of a child does not keep what was stored in memory.
 func TestMemoryKeepsNoObjects(t *testing.T) {
-	memory, unstored := Memory{}, Unstored{}
-	content, err := packed.Pack(parseObject(t, storedPod).Map())
-	if err != nil {
-		t.Fatal(err)
-	}
-	there, written := content.Ref(), parseObject(t, misspelled)
-	stored := object.OfPacked(content)
-	if err := memory.Note(stored, written); err != nil {
-		t.Fatal(err)
-	}
-	unstored.Note(stored, written)
-	if runtime.GC(); !there.To(packed.Map{}) {
-		t.Errorf("an object is in memory since %v and %v were noted", memory, unstored)
+	for _, verb := range []Verb{Apply, Update} {
+		policy := Policy{Memory: Memory{}}
+		content, err := packed.Pack(parseObject(t, storedPod).Map())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, written := content.Ref(), parseObject(t, misspelled)
+		if err := policy.NoteWritten(Op{Verb: verb, Object: written, Wanted: written}, object.OfPacked(content)); err != nil || len(policy.Memory) != 1 {
+			t.Fatal(policy.Memory, err)
+		}
+		if runtime.GC(); !there.To(packed.Map{}) {
+			t.Errorf("%s: an object is in memory since %v was noted", verb, policy.Memory)
+		}
 	}
 }

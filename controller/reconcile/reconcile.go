@@ -114,7 +114,7 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
-	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites}
+	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns}
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
 	if planned, ok := r.observer.(observe.PlanObserver); ok {
@@ -177,7 +177,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return response.ResyncAfter, err
 	}
-	changes, planErr := c.writer.Plan(parent, observed, response)
+	changes, planErr := c.writer.Plan(ctx, parent, observed, response)
 	if c.writer.ReportSuppressed(parent, changes.Suppressed); len(changes.Suppressed) > 0 {
 		c.state.memory.Suppressed()
 	}
@@ -185,7 +185,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	childDelay, applyErr := c.writer.Apply(ctx, parent, changes.Ops, write)
 	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children
 	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
-	c.states.noteNotStored(c.state, cmp.Or(c.state.children.UnknownField(), c.state.parent.NotStored()))
+	c.states.noteNotStored(c.state, cmp.Or(c.state.children.NotStored(), c.state.parent.NotStored()))
 	return throttle.Shorter(response.ResyncAfter, throttle.Shorter(childDelay, statusDelay)), err
 }
 

@@ -33,6 +33,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/call"
@@ -71,6 +73,7 @@ type Reconciler struct {
 	sinks         []observe.Sink   // see Options.Sinks
 	causes        *observe.Causes  // nil without sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
+	dryRuns       *rate.Limiter    // see children.Writer.DryRuns; nil with an observer, which waits for no write
 	extraWrites   chan struct{}    // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
@@ -131,6 +134,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	}
 	if o.Observer == nil {
 		r.extraWrites = make(chan struct{}, b.Workers)
+		r.dryRuns = rate.NewLimiter(dryRunsPerSecond, dryRunsAtOnce)
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
@@ -177,6 +181,13 @@ func NewShared() *Shared { return &Shared{pool: work.NewPool()} }
 
 // stopTimeout is how long reconciles may go on after End was called.
 const stopTimeout = 20 * time.Second
+
+// After a restart, a child that is to be recreated if it differs, and that may only be stored in another form, is compared by a dry run.
+// A controller does dryRunsAtOnce of them at once, and then so many in a second.
+const (
+	dryRunsPerSecond = 50
+	dryRunsAtOnce    = 50
+)
 
 // Begin fills the caches, waits until the server leads, starts the workers, and returns. It calls begun before the workers
 // start. It also returns, without an error, when ctx is done. End must be called in each case.

@@ -198,7 +198,8 @@ func (d *derivation) merged(r kube.Resource, method plan.Method) {
 	case plan.OnDelete:
 		d.mayNeed(r, large, patch)
 	case plan.Recreate, plan.RollingRecreate:
-		d.mayNeed(r, back, patch, update)
+		d.need(r, "", "finds out by a dry run of an update whether a child has to be recreated", update)
+		d.mayNeed(r, back, patch)
 	default:
 		d.need(r, "", "updates children", update)
 		d.mayNeed(r, large, patch)

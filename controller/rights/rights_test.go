@@ -141,7 +141,7 @@ func TestVerbsOnChildrenByMethodAndStrategy(t *testing.T) {
 		{hook.Composite, true, plan.Recreate, "update patch", ""},
 		{hook.Decorator, false, plan.OnDelete, "", "patch"},
 		{hook.Decorator, false, plan.InPlace, "update", "patch"},
-		{hook.Decorator, false, plan.Recreate, "", "update patch"},
+		{hook.Decorator, false, plan.Recreate, "update", "patch"},
 		{hook.Decorator, true, plan.OnDelete, "patch", ""},
 		{hook.Decorator, true, plan.InPlace, "update patch", ""},
 		{hook.Decorator, true, plan.Recreate, "update patch", ""},

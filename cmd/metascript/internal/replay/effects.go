@@ -183,10 +183,10 @@ func setOf(o *object.Object) *object.Set {
 
 // applied returns a memory in which the recorded answer was applied to a child: the recording does not have what was applied to it.
 func applied(have, before *object.Object, policy plan.Policy) plan.Memory {
-	memory := plan.Memory{}
+	policy.Memory = plan.Memory{}
 	asNew, _ := plan.Children(&object.Set{}, setOf(before), policy)
 	for _, op := range asNew.Ops {
-		_ = memory.Note(have, op.Object) // without it, the child counts as changed
+		_ = policy.NoteWritten(op, have) // without it, the child counts as changed
 	}
-	return memory
+	return policy.Memory
 }

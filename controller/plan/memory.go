@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/object"
+	"metascript/engine/tree"
+)
+
+// A Memory has, by UID, what was last written to children, and what the API server stored of it: the desired state in its normal form.
+// While a child is desired as it was written then, and has what was stored then, it does not differ, in whatever form its values are.
+// A Memory is for one parent and must not be used concurrently. If it is lost, each child that is stored in another form than it is
+// desired costs one request, which changes nothing.
+type Memory map[types.UID]outcome
+
+// An outcome is what is remembered of a child. Of children that dynamic apply wrote, only those are remembered that are stored in
+// another form.
+type outcome struct {
+	applied string   // a digest of what was desired
+	print   string   // a digest of what was stored of it
+	spelled []string // the paths of fields that are stored in another form than they were written
+}
+
+// maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.
+const maxSpelled = 16
+
+// Keep drops all children that are not observed.
+func (m Memory) Keep(observed *object.Set) {
+	if len(m) == 0 {
+		return
+	}
+	there := make(map[types.UID]bool, observed.Len())
+	for o := range observed.All() {
+		there[o.GetUID()] = true
+	}
+	maps.DeleteFunc(m, func(uid types.UID, _ outcome) bool { return !there[uid] })
+}
+
+// Spells reports whether a child has a field that is stored in another form than it was written.
+func (m Memory) Spells() bool {
+	for _, o := range m {
+		if len(o.spelled) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ForgetSpelled drops the children with fields that are stored in another form than they were written.
+func (m Memory) ForgetSpelled() {
+	maps.DeleteFunc(m, func(_ types.UID, o outcome) bool { return len(o.spelled) > 0 })
+}
+
+// noteApplied records that server-side apply did op, with this result.
+func (m Memory) noteApplied(stored *object.Object, op Op) error {
+	config := object.New(WithoutNulls(op.Object.Map()))
+	print, err := fingerprint(stored, config)
+	if err != nil {
+		return err
+	}
+	o := outcome{applied: op.Content, print: print}
+	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
+		o.spelled = append(o.spelled, strings.Clone(d.String()))
+	}
+	m[uidOf(stored)] = o
+	return nil
+}
+
+// noteMerged records that dynamic apply wrote what m merges, with the result m.have, or that writing it would change nothing.
+func (m Memory) noteMerged(done *merging) error {
+	done.answered, done.removes = true, false
+	rest := done.residue(observedOrder)
+	if len(rest) == 0 && remembered(done.have) == done.text {
+		delete(m, done.have.GetUID())
+		return nil
+	}
+	print, err := rest.print()
+	if err != nil {
+		return fmt.Errorf("%s: %w", object.Describe(done.have), err)
+	}
+	o := outcome{applied: sumOf(done.text), print: print}
+	for _, left := range rest[:min(len(rest), maxSpelled)] {
+		o.spelled = append(o.spelled, strings.Clone(left.path.String()))
+	}
+	m[uidOf(done.have)] = o
+	return nil
+}
+
+// has reports whether the text was what dynamic apply last wrote to a child.
+func (m Memory) has(child *object.Object, text string) bool {
+	known, found := m[child.GetUID()]
+	return found && known.applied == sumOf(text)
+}
+
+// differs returns the first field of rest that is not as it was stored when the same was last written to a child; nil if all are.
+func (m Memory) differs(child *object.Object, text string, rest residue) (Path, error) {
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	if !m.has(child, text) {
+		return rest[0].path, nil
+	}
+	known := m[child.GetUID()]
+	print, err := rest.print()
+	if err != nil || print == known.print {
+		return nil, err
+	}
+	other := slices.IndexFunc(rest, func(l left) bool { return !slices.Contains(known.spelled, l.path.String()) })
+	return rest[max(other, 0)].path, nil
+}
+
+// A residue has the fields of a child that a merge would change.
+type residue []left
+
+// A left is one field of a residue. Its value is nil if the child does not have it.
+type left struct {
+	path  Path
+	value any
+}
+
+// print returns a digest of the fields with their values.
+func (r residue) print() (string, error) {
+	hash := sha256.New()
+	for _, l := range r {
+		text, err := json.Marshal([]any{l.path.String(), tree.Native(l.value)})
+		if err != nil {
+			return "", err
+		}
+		hash.Write(text)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16]), nil
+}
+
+// uidOf returns a copy of the UID of o, which does not keep o in memory.
+func uidOf(o *object.Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }
+
+// digest returns a short digest of v as JSON.
+func digest(v map[string]any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return sumOf(string(text)), nil
+}
+
+// sumOf returns a short digest of a text.
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Digest returns a digest of a child as a hook returned it; "" if it cannot be written as JSON.
+func Digest(want *object.Object) string {
+	text, err := lastAppliedOf(want)
+	if err != nil {
+		return ""
+	}
+	return sumOf(text)
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"slices"
+
+	"metascript/controller/object"
+	"metascript/engine/tree"
+)
+
+// A merging is the merge of one child by dynamic apply.
+type merging struct {
+	have     *object.Object
+	want     *object.Object // as the hook returned it
+	text     string         // the annotation LastApplied that is written with want
+	answered bool           // want was last applied already
+	inPlace  bool           // the child is updated if it differs
+	last     map[string]any // what was last applied, in the form of desired
+	desired  map[string]any // want as it is written, with nulls
+	kept     Kept
+	removes  bool // a null removes the field, whoever set it
+}
+
+// merging returns the merge of want into have.
+func (p Policy) merging(have, want *object.Object, method Method) (*merging, error) {
+	text, err := lastAppliedOf(want)
+	if err != nil {
+		return nil, err
+	}
+	last, err := recall(have)
+	if err != nil {
+		return nil, err
+	}
+	m := &merging{have: have, want: want, text: text, last: last, desired: object.Copy(want).Map(), inPlace: inPlace(method), kept: p.Kept[have.GetUID()]}
+	m.answered = remembered(have) == text || p.Memory.has(have, text)
+	m.removes = m.inPlace && !m.answered
+	asWritten(m.desired)
+	asWritten(m.last)
+	dropUnstored(m.desired, m.last, contentOf(have))
+	return m, nil
+}
+
+// merged returns the child after the merge, without the annotation LastApplied.
+func (m *merging) merged(order order) *object.Object {
+	desired, last := m.desired, m.last
+	if len(m.kept) > 0 {
+		desired, last = object.CopyValue(desired).(map[string]any), object.CopyValue(last).(map[string]any)
+		keepThem(contentOf(m.have), desired, last, m.kept)
+	}
+	if !m.removes {
+		desired = WithoutNulls(desired)
+	}
+	result := object.New(merge(contentOf(m.have), last, desired, order))
+	restore(result, m.have)
+	return result
+}
+
+// residue returns what the merge changes.
+func (m *merging) residue(order order) residue {
+	var rest residue
+	eachChange(nil, contentOf(m.have), tree.GoMap(m.merged(order).Map()), func(at Path, value, _ any) bool {
+		rest = append(rest, left{slices.Clone(at), value})
+		return true
+	})
+	return rest
+}
+
+// written returns the child as the merge writes it.
+func (m *merging) written(order order) *object.Object {
+	result := m.merged(order)
+	annotationsOf(result)[LastApplied] = m.text
+	return result
+}
+
+// withoutRemovals returns the child as the merge writes it if no null removes a field; nil if none does.
+func (m *merging) withoutRemovals(order order) *object.Object {
+	if !m.removes || !HasNull(m.desired) {
+		return nil
+	}
+	plain := *m
+	plain.removes = false
+	return plain.written(order)
+}
+
+// order returns the order in which lists are compared. An order alone is a difference only if the answer has changed, and a child is
+// never recreated for it.
+func (m *merging) order() order {
+	if m.answered || !m.inPlace {
+		return observedOrder
+	}
+	return desiredOrder
+}
+
+// writeOrder returns the order in which lists are written: that of the answer, unless the write may be one that changes nothing, since
+// it is not known in which form the child was stored.
+func (m *merging) writeOrder() order {
+	if m.answered && sameMeaning(contentOf(m.have), WithoutNulls(m.desired)) {
+		return observedOrder
+	}
+	return desiredOrder
+}

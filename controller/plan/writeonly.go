@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"encoding/base64"
+)
+
+// asWritten changes the content of an object, as a hook returned it, to the form in which it is compared and written. Write-only fields
+// of built-in kinds become the fields that the API server makes of them: it never returns a write-only field, so it could not be
+// compared, and the fields that were made of it would not be removed with it.
+func asWritten(content map[string]any) {
+	if content["apiVersion"] == "v1" && content["kind"] == "Secret" {
+		encodeStringData(content)
+	}
+}
+
+// encodeStringData moves the stringData of a Secret to its data, where it replaces the values of the same keys. It changes nothing if
+// stringData has another type than the API server accepts, so that the API server reports it.
+func encodeStringData(secret map[string]any) {
+	plain, isMap := secret["stringData"].(map[string]any)
+	data, hasData := secret["data"].(map[string]any)
+	if !isMap || secret["data"] != nil && !hasData {
+		return
+	}
+	for _, value := range plain {
+		if _, isText := value.(string); !isText && value != nil {
+			return
+		}
+	}
+	delete(secret, "stringData")
+	if len(plain) == 0 {
+		return
+	}
+	if data == nil {
+		data = map[string]any{}
+		secret["data"] = data
+	}
+	for key, value := range plain {
+		if text, isText := value.(string); isText {
+			data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+	}
+}
