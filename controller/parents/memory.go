@@ -14,10 +14,9 @@ import (
 // A Memory is what is remembered of one parent between its reconciles. It is lost when the server restarts, so that nothing may depend
 // on it but the number of writes and reports. The zero value remembers nothing.
 type Memory struct {
-	// wanted is the status that was wanted last, with the generation of the parent. contention counts how often it was written, and
-	// is nil if none was wanted yet. Only the goroutine that reconciles the parent uses them, and left.
-	wanted     map[string]any
-	contention *throttle.Contention
+	// status and decoration count how often the same status, and the same labels and annotations of a DecoratorController, were written.
+	// Only the goroutine that reconciles the parent uses them, and left.
+	status, decoration writes
 
 	left *object.Object // the parent with the status that was left to the next reconcile, nil if none was; see Writer.WriteStatus
 
@@ -34,7 +33,7 @@ type unstored struct {
 }
 
 // ResetHooks drops what depends on what the hooks returned. It is called when they were replaced.
-func (m *Memory) ResetHooks() { m.wanted, m.contention = nil, nil }
+func (m *Memory) ResetHooks() { m.status, m.decoration = writes{}, writes{} }
 
 // ForgetUnstored drops the status that the API server did not store, and reports whether there was one. It is called when the parent
 // has the status that is wanted, and when the definition of the parent's kind has changed; then the parent has to be reconciled. Any
@@ -47,10 +46,10 @@ func (m *Memory) ForgetUnstored() bool {
 	return was
 }
 
-// Quiet reports whether the status is not written again and again because something else changes it, and the API server has stored
-// all of it.
+// Quiet reports whether nothing is written again and again because something else changes it, and the API server has stored all of the
+// status.
 func (m *Memory) Quiet(now time.Time) bool {
-	if m.contention.Repeats(now) {
+	if m.status.Repeats(now) || m.decoration.Repeats(now) {
 		return false
 	}
 	m.mu.Lock()
@@ -76,13 +75,19 @@ func (m *Memory) isUnstored(parent, changed *object.Object) bool {
 		plan.Difference(m.unstored.written, object.StatusOf(changed)) == "" && plan.Difference(m.unstored.stored, object.StatusOf(parent)) == ""
 }
 
-// delay returns how long a status has to wait because the same status was written too often before, and something else changed it
-// each time; zero if it does not wait. It also begins a new count if the status is another one or the last write was long ago. report
-// says that a delay begins.
-func (m *Memory) delay(status map[string]any, generation int64) (wait time.Duration, report bool) {
-	now, wanted := time.Now(), map[string]any{"status": status, "generation": generation}
-	if m.contention == nil || plan.Difference(m.wanted, wanted) != "" || m.contention.Forgotten(now) {
-		m.wanted, m.contention = wanted, &throttle.Contention{}
+// writes counts the writes with the same content. The zero value has counted none.
+type writes struct {
+	throttle.Contention
+	wanted map[string]any // the content; nil if nothing was wanted yet
+}
+
+// delay returns how long a write has to wait because the same was written too often before, and something else changed it each time;
+// zero if it does not wait. It also begins a new count if something else is wanted or the last write was long ago. report says that a
+// delay begins.
+func (w *writes) delay(wanted map[string]any) (wait time.Duration, report bool) {
+	now := time.Now()
+	if w.wanted == nil || plan.Difference(w.wanted, wanted) != "" || w.Forgotten(now) {
+		*w = writes{wanted: wanted}
 	}
-	return m.contention.Delay(now)
+	return w.Delay(now)
 }

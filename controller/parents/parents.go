@@ -89,7 +89,7 @@ func (w *Writer) WriteStatus(ctx context.Context, parent *object.Object, respons
 		return nil, 0, err
 	}
 	w.Memory.left = nil
-	w.Memory.contention.Count(time.Now())
+	w.Memory.status.Count(time.Now())
 	w.noteStored(stored, changed, response)
 	return stored, 0, nil
 }
@@ -149,10 +149,10 @@ func (w *Writer) withStatus(parent *object.Object, response *hook.Response) *obj
 // delay returns how long the status of changed has to wait because something else changes it; zero if it does not wait. It reports a
 // conflict when a delay begins.
 func (w *Writer) delay(parent, changed *object.Object, response *hook.Response) time.Duration {
-	wait, report := w.Memory.delay(response.Status, parent.GetGeneration())
+	wait, report := w.Memory.status.delay(map[string]any{"status": response.Status, "generation": parent.GetGeneration()})
 	if report {
 		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
-		w.Events.Conflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", w.Memory.contention.Writes(), throttle.ContentionText))
+		w.Events.Conflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", w.Memory.status.Writes(), throttle.ContentionText))
 	}
 	return wait
 }
@@ -186,7 +186,7 @@ func (w *Writer) noteStored(stored, written *object.Object, response *hook.Respo
 	w.Memory.mu.Lock()
 	defer w.Memory.mu.Unlock()
 	before := w.Memory.unstored
-	if len(lost) == 0 {
+	if plan.SameStatus(stored, written) {
 		w.Memory.unstored = nil
 		return
 	}
@@ -227,10 +227,11 @@ func (w *Writer) notStoredMessage(parent *object.Object, fields []string) string
 }
 
 // Decorate writes the labels and annotations that the hook of a DecoratorController returned, and the status if the kind of parent
-// has no status subresource. It writes only if something differs, and returns the parent as it is stored afterwards.
-func (w *Writer) Decorate(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer) (*object.Object, error) {
+// has no status subresource. It writes only if something differs, and returns the parent as it is stored afterwards, and how long the
+// write has to wait because of a field conflict; zero if it does not wait.
+func (w *Writer) Decorate(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer) (*object.Object, time.Duration, error) {
 	if w.Binding.Shape != hook.Decorator {
-		return parent, nil
+		return parent, 0, nil
 	}
 	changed := object.Copy(parent)
 	changed.SetLabels(plan.Changed(parent.GetLabels(), response.Labels))
@@ -244,14 +245,41 @@ func (w *Writer) Decorate(ctx context.Context, parent *object.Object, response *
 	}
 	differs := plan.ObjectDifference(parent, changed)
 	if differs == "" {
-		return parent, nil
+		return parent, 0, nil
+	}
+	if wait := w.delayDecoration(parent, response, differs); wait > 0 {
+		return parent, wait, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: changed, Why: "the hook's answer: " + differs + " differs"})
 	if kube.Outdated(err) {
-		return nil, kube.Requeue(err)
+		return nil, 0, kube.Requeue(err)
 	}
-	if err == nil && withStatus {
+	if err != nil {
+		return stored, 0, err
+	}
+	w.Memory.decoration.Count(time.Now())
+	if withStatus {
 		w.noteStored(stored, changed, response)
 	}
-	return stored, err
+	return stored, 0, nil
+}
+
+// delayDecoration is delay for what the hook of a DecoratorController returns for the parent itself.
+func (w *Writer) delayDecoration(parent *object.Object, response *hook.Response, differs string) time.Duration {
+	wait, report := w.Memory.decoration.delay(map[string]any{"labels": values(response.Labels), "annotations": values(response.Annotations), "status": response.Status})
+	if report {
+		w.Events.Conflict(parent, differs, fmt.Sprintf("it was written %d times, and somebody changes it each time: does another controller return it too? %s", w.Memory.decoration.Writes(), throttle.ContentionText))
+	}
+	return wait
+}
+
+// values returns labels or annotations as a hook returned them: nil removes a key.
+func values(changes map[string]*string) map[string]any {
+	all := make(map[string]any, len(changes))
+	for key, value := range changes {
+		if all[key] = nil; value != nil {
+			all[key] = *value
+		}
+	}
+	return all
 }

@@ -42,7 +42,7 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 		if wait := w.delay(parent, changed, response); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
-		w.Memory.contention.Count(time.Now())
+		w.Memory.status.Count(time.Now())
 	}
 	if wait := w.delay(parent, changed, response); wait <= 0 || w.Memory.Quiet(time.Now()) {
 		t.Error("it does not wait")
@@ -75,13 +75,13 @@ func TestStatusThatWasLeftIsKeptUntilItIsWritten(t *testing.T) {
 				t.Fatalf("it is left: %t, %v", w.Left, err)
 			}
 			for range c.often {
-				w.Memory.contention.Count(time.Now())
+				w.Memory.status.Count(time.Now())
 			}
 			to.fail = c.fail
 			if _, wait, err := w.WriteStatus(t.Context(), parent, response, mayLeave, to); (wait > 0) != (c.often > 0) || (err != nil) != (c.fail != nil) {
 				t.Errorf("it waits %s, %v", wait, err)
 			}
-			to.fail, to.written, w.Memory.contention = nil, nil, nil
+			to.fail, to.written, w.Memory.status = nil, nil, writes{}
 			for range 2 {
 				if err := w.WriteLeft(t.Context(), parent, to); err != nil {
 					t.Error(err)

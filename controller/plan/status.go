@@ -2,9 +2,9 @@ package plan
 
 import (
 	"maps"
-	"slices"
 
 	"metascript/controller/object"
+	"metascript/engine/tree"
 )
 
 // SameStatus reports whether two objects have the same status. It builds nothing of a packed one.
@@ -14,29 +14,17 @@ func SameStatus(a, b *object.Object) bool {
 	return diffValue(Path{"status"}, left, right) == nil
 }
 
-// StatusDifferences returns, for each field of the status that was not stored as it was written, the path of the first difference in it, in
-// the order of keys.
+// StatusDifferences returns the paths of the fields of a status that were not stored, or stored with another meaning than they were
+// written, in the order of keys. Fields that only the stored status has are defaults.
 func StatusDifferences(stored, written *object.Object) []string {
-	if SameStatus(stored, written) {
-		return nil
-	}
 	have, _ := object.StatusOf(stored)["status"].(map[string]any)
 	want, _ := object.StatusOf(written)["status"].(map[string]any)
-	keys := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))
-	slices.Sort(keys)
-	one := func(status map[string]any, key string) map[string]any {
-		field := map[string]any{}
-		if value, found := status[key]; found {
-			field[key] = value
-		}
-		return map[string]any{"status": field}
-	}
 	var lost []string
-	for _, key := range slices.Compact(keys) {
-		if path := Difference(one(have, key), one(want, key)); path != "" {
-			lost = append(lost, path)
+	spellings(Path{"status"}, tree.GoMap(have), WithoutNulls(want), func(s Spelling) {
+		if s.Stored == nil || !s.Same {
+			lost = append(lost, s.Path.String())
 		}
-	}
+	})
 	return lost
 }
 

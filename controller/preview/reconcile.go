@@ -113,7 +113,7 @@ func (p *previewing) done(parent *object.Object) Skip {
 func (p *previewing) plan(ctx context.Context, parent *object.Object, observed *object.Set, response *hook.Response) error {
 	record := &recorder{}
 	status := &parents.Writer{Binding: p.binding, Events: silent{}, Memory: &parents.Memory{}, Kinds: &p.kinds}
-	decorated, err := status.Decorate(ctx, parent, response, record)
+	decorated, _, err := status.Decorate(ctx, parent, response, record)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 		return again, nil
 	}
 	// A decorated object is written before its attachments.
-	parent, err = c.status.Decorate(ctx, parent, response, write)
+	parent, decorationDelay, err := c.status.Decorate(ctx, parent, response, write)
 	if err != nil {
 		return response.ResyncAfter, err
 	}
@@ -186,7 +186,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children
 	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
 	c.states.noteNotStored(c.state, cmp.Or(c.state.children.NotStored(), c.state.parent.NotStored()))
-	return throttle.Shorter(response.ResyncAfter, throttle.Shorter(childDelay, statusDelay)), err
+	return throttle.Shorter(throttle.Shorter(response.ResyncAfter, decorationDelay), throttle.Shorter(childDelay, statusDelay)), err
 }
 
 // desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children
