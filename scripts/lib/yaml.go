@@ -89,9 +89,13 @@ func (c *call) yamlError(err error) *Error {
 
 // decodeYAML returns the value of the single document in a text, or null if there is none.
 func decodeYAML(c *call) (any, error) {
-	documents, err := c.documents()
-	if err != nil || len(documents) == 0 {
+	all, err := c.documents()
+	if err != nil {
 		return nil, err
+	}
+	documents := withoutNull(all)
+	if len(documents) == 0 {
+		return nil, nil
 	}
 	if len(documents) > 1 {
 		err := c.errorf("the text has %d documents", len(documents))
@@ -107,10 +111,10 @@ func decodeAllYAML(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return documents, nil
+	return withoutNull(documents), nil
 }
 
-// documents returns the values of the documents in the first argument, without those that are empty or null.
+// documents returns the values of the documents in the first argument; null for those that are empty.
 func (c *call) documents() ([]any, error) {
 	text := c.text(0)
 	if err := c.checkYAML(text); err != nil {
@@ -130,9 +134,7 @@ func (c *call) documents() ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v != nil {
-			out = append(out, v)
-		}
+		out = append(out, v)
 	}
 }
 
@@ -145,6 +147,11 @@ const (
 
 // nodeSize is about how many bytes of memory the reader needs for a node and its tokens.
 const nodeSize = 400
+
+// withoutNull returns the documents that are not null.
+func withoutNull(documents []any) []any {
+	return slices.DeleteFunc(documents, func(v any) bool { return v == nil })
+}
 
 // checkYAML returns an error if it would take too much time or memory to read a text. It counts the steps of reading.
 func (c *call) checkYAML(text string) error {
