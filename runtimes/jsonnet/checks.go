@@ -481,6 +481,26 @@ func stripped(o *operation, left, right bool) (value, error, bool) {
 	return newString(string(text)), nil, true
 }
 
+// nodeSize is the memory of a parsed value: as JSON, and in the interpreter.
+const nodeSize = 160
+
+// objectNodes is the number of values as which an object counts: it is a map in both.
+const objectNodes = 6
+
+// checkParse counts what separates values in a text.
+func checkParse(o *operation) {
+	nodes := 1
+	for _, r := range runesOf(o.args[0]) {
+		switch r {
+		case ',', '[', ':':
+			nodes++
+		case '{':
+			nodes += objectNodes
+		}
+	}
+	o.elements(float64(nodes), nodeSize)
+}
+
 // traced implements std.trace. It cuts texts that are longer than the log, so that they are not formatted.
 func traced(o *operation) (value, error, bool) {
 	text := o.args[0]

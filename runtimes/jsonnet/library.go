@@ -100,6 +100,7 @@ func parse(f *lib.Function) check {
 		if !isString(o.args[0]) {
 			return nil, nil, false // the interpreter reports it
 		}
+		checkParse(o)
 		return o.result(f, []any{string(runesOf(o.args[0]))})
 	}
 }

@@ -97,8 +97,8 @@ var stdRules = rules(map[string]rule{
 	"rstripChars": {"done here, without a copy for each character", func(o *operation) (value, error, bool) { return stripped(o, false, true) }},
 	"substr":      {"part of its argument; where it begins", checkSubstr},
 
-	"parseJson": {"done by the library, which has limits of its own", parse(lib.ParseJSON)},
-	"parseYaml": {"done by the library, which has limits of its own", parse(lib.ParseYAML)},
+	"parseJson": {"the size of the tree; done by the library, which has limits of its own", parse(lib.ParseJSON)},
+	"parseYaml": {"the size of the tree; done by the library, which has limits of its own", parse(lib.ParseYAML)},
 	"modulo":    {"plain formats are made here, others by std.format", modulo},
 	"trace":     {"the log, beyond which nothing is formatted", traced},
 	"native":    {"only functions of the library, which has limits of its own", callLibrary},
