@@ -2,6 +2,7 @@ package lib
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"maps"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"metascript/engine/jsonescapes"
 )
 
 // encodeYAML returns a value as one YAML document with sorted keys.
@@ -114,12 +117,31 @@ func decodeAllYAML(c *call) (any, error) {
 	return withoutNull(documents), nil
 }
 
-// documents returns the values of the documents in the first argument; null for those that are empty.
+// documents returns the values of the documents in the first argument; null for those that are empty. JSON is YAML too.
 func (c *call) documents() ([]any, error) {
 	text := c.text(0)
 	if err := c.checkYAML(text); err != nil {
 		return nil, err
 	}
+	documents, err := c.readYAML(jsonescapes.Readable(text))
+	if (err != nil || strings.ContainsAny(text, otherBreaks)) && isJSON(text) {
+		v, err := decodeJSON(c)
+		return []any{v}, err
+	}
+	return documents, err
+}
+
+// otherBreaks are characters that end a line in YAML 1.1, but not in JSON.
+const otherBreaks = "\u0085\u2028\u2029"
+
+// isJSON reports whether a text is an object or a list in JSON.
+func isJSON(text string) bool {
+	start := strings.TrimLeft(text, " \t\r\n")
+	return start != "" && strings.Contains("{[", start[:1]) && json.Valid([]byte(text))
+}
+
+// readYAML returns the values of the documents in a text.
+func (c *call) readYAML(text string) ([]any, error) {
 	r := yamlReader{call: c}
 	d := yaml.NewDecoder(strings.NewReader(text))
 	out := []any{}
