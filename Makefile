@@ -39,7 +39,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas clean
+.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas references clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -183,6 +183,11 @@ generate: ## generate the CRDs, the deep copy methods and the tables of docs/ref
 	$(GO) run ./test/docs/reference docs/reference.md
 	manifests/monitoring/generate.sh
 	$(GO) generate ./manifests/chart
+
+# jsonnet is the interpreter in C++, which Debian has. The package semver is a part of npm.
+references: ## write the answers of Python, Jsonnet and npm again, with which those of the built-in functions are compared; needs python3, jsonnet and npm
+	cd runtimes/testdata/references && python3 -W ignore starlark.py > starlark.jsonl && python3 jsonnet.py > jsonnet.jsonl
+	cd scripts/lib/testdata/references && python3 library.py > library.jsonl && node semver.js > semver.jsonl
 
 schemas: cluster ## write the embedded kinds and schemas of Kubernetes, read from the API server of the test cluster
 	@unset KUBECONFIG; dir=$$(mktemp -d); trap '$(BUILD)/cluster down --dir '$$dir'; rm -rf '$$dir EXIT; \

@@ -111,6 +111,23 @@ func TestRunReadsAFolder(t *testing.T) {
 	metascript(t, "run", "-f", ".", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})
 }
 
+// kubectl reads JSON as Python writes it, and so do these commands.
+func TestJSONWithEscapes(t *testing.T) {
+	inFolder(t, controllerFile+`
+-- parent.json --
+{"apiVersion": "example.com\/v1", "kind": "Widget", "metadata": {"name": "w", "annotations": {"a": "\ud83d\ude00\ud83d"}}}
+-- child.json --
+{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "annotations": {"a": "\ud83d\ude00"}}, "dataa": {}}
+-- parent.yaml --
+apiVersion: "example.com\/v1"
+kind: Widget
+metadata: {name: w, annotations: {"\ud83d\ude00": "\ud83d\ude00"}}
+`)
+	metascript(t, "run", "-f", "controller.yaml", "--parent", "parent.json").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})
+	metascript(t, "run", "-f", "controller.yaml", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})
+	metascript(t, "check", "-f", ".").expect(t, 1, []string{"child.json:1:108: ConfigMap a: dataa: unknown field"}, []string{"not all objects are valid"})
+}
+
 func TestRunReadsStandardInput(t *testing.T) {
 	name := "immortalcontainer"
 	text, err := os.ReadFile(example(name, "parent.yaml"))

@@ -11,14 +11,11 @@ import (
 
 // The checks of the operations and builtins that std.go lists.
 
-func checkPlus(o *operation) {
+// plus checks the operator +, and writes what is added to a string.
+func plus(o *operation) (value, error, bool) {
 	x, y := o.args[0], o.args[1]
 	if isString(x) || isString(y) {
-		size := o.stringSize(x) + o.stringSize(y)
-		o.size(float64(size) * runeSize)
-		concatenateNow(o, x)
-		concatenateNow(o, y)
-		return
+		return o.concatenation()
 	}
 	if a, ok := arrayOf(x); ok {
 		n := len(a) + length(y)
@@ -29,14 +26,26 @@ func checkPlus(o *operation) {
 			o.refuse("an object added up from so many")
 		}
 	}
+	return nil, nil, false
 }
 
-// stringSize is the length of v as a string.
-func (o *operation) stringSize(v value) int {
-	if isString(v) {
-		return length(v)
+// concatenation makes strings of both operands.
+func (o *operation) concatenation() (value, error, bool) {
+	size := 0
+	for n, arg := range o.args {
+		if !isString(arg) {
+			text, ok := o.written(arg)
+			if !ok {
+				return nil, o.fatal, o.fatal != nil
+			}
+			o.args[n] = newString(text)
+		}
+		size += length(o.args[n])
 	}
-	return int(o.text(v, "", ""))
+	o.size(float64(size) * runeSize)
+	concatenateNow(o, o.args[0])
+	concatenateNow(o, o.args[1])
+	return nil, nil, false
 }
 
 // maxPending is how deeply concatenations may be nested before they are carried out: the interpreter recurses for each.
@@ -472,17 +481,14 @@ func stripped(o *operation, left, right bool) (value, error, bool) {
 	return newString(string(text)), nil, true
 }
 
-// nodeSize is the memory of a parsed value, in Go's decoder and in the interpreter together.
+// nodeSize is the memory of a parsed value: as JSON, and in the interpreter.
 const nodeSize = 160
 
-// objectNodes is the number of values as which an object counts: it is a map, first in the decoder and then in the
-// interpreter.
+// objectNodes is the number of values as which an object counts: it is a map in both.
 const objectNodes = 6
 
+// checkParse counts what separates values in a text.
 func checkParse(o *operation) {
-	if !isString(o.args[0]) {
-		return
-	}
 	nodes := 1
 	for _, r := range runesOf(o.args[0]) {
 		switch r {
@@ -493,57 +499,6 @@ func checkParse(o *operation) {
 		}
 	}
 	o.elements(float64(nodes), nodeSize)
-}
-
-// maxYAML limits a YAML text, maxIndents its nesting, maxTags its directives: the time to parse it grows faster than each of
-// them. Each document needs a parser, so maxDocuments limits them.
-const (
-	maxYAML      = 1 << 20
-	maxIndents   = 1000
-	maxTags      = 100
-	maxDocuments = 10_000
-)
-
-// countMarks counts YAML's anchors, with mark '&', or aliases, with mark '*'.
-func countMarks(text []rune, mark rune) int {
-	n := 0
-	for i, r := range text {
-		if r == mark && i+1 < len(text) && !strings.ContainsRune(" *\n", text[i+1]) && (i == 0 || strings.ContainsRune(" \n\t[{,:", text[i-1])) {
-			n++
-		}
-	}
-	return n
-}
-
-func checkParseYAML(o *operation) {
-	checkParse(o)
-	text := runesOf(o.args[0])
-	count := func(what string) int { return strings.Count(string(text), what) }
-	o.elements(float64(count("\n")+count("- ")+count("? ")), nodeSize)
-	if anchors, aliases := countMarks(text, '&'), countMarks(text, '*'); anchors > 0 {
-		o.size(float64(aliases) * float64(len(text))) // each may stand for almost the whole text
-	}
-	if count("%TAG") > maxTags || count("\n---") > maxDocuments {
-		o.refuse("std.parseYaml of so many documents or directives")
-	}
-	open, deepest, marks := 0, 0, 0
-	for _, r := range text {
-		switch r {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(0, open-1)
-		case '-', '?', ' ':
-			marks++
-			deepest = max(deepest, marks/2)
-		default:
-			marks = 0
-		}
-		deepest = max(deepest, open)
-	}
-	if len(text) > maxYAML || deepest > maxIndents {
-		o.refuse("std.parseYaml of a text so large or so deep")
-	}
 }
 
 // traced implements std.trace. It cuts texts that are longer than the log, so that they are not formatted.

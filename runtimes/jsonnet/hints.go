@@ -30,6 +30,14 @@ var otherFunctions = map[string]string{
 	"reduce": "write std.foldl(function(sum, x) sum + x, list, 0)", "toString": "write std.toString(x)", "str": "write std.toString(x)",
 	"int": "write std.parseInt(x)", "print": "write std.trace(text, value)", "substring": "write x[from:to]", "slice": "write x[from:to]",
 	"sorted": "write std.sort(x)", "merge": "write a + b, or std.mergePatch(a, b)", "now": "the time is in the request: write a parameter now",
+	"date": "the time is in the request: write a parameter now", "time": "the time is in the request: write a parameter now",
+	"env": "a script sees no environment: use values of the request, such as parent.spec", "getenv": "a script sees no environment: use values of the request, such as parent.spec",
+	"uuid": "nothing is random: write parent.metadata.uid, which no other object has", "json": "write std.manifestJson(x)", "toJson": "write std.manifestJson(x)",
+	"manifestYaml": "write std.manifestYamlDoc(x)", "toYaml": "write std.manifestYamlDoc(x)", "yaml": "write std.manifestYamlDoc(x)",
+	"fromJson": "write std.parseJson(text)", "fromYaml": "write std.parseYaml(text)", "padLeft": "write '%5s' % x", "rjust": "write '%5s' % x",
+	"padRight": "write '%-5s' % x", "ljust": "write '%-5s' % x", "zfill": "write '%03d' % n",
+	"regexMatch":   "there are no regular expressions: write std.startsWith(x, y), std.split(x, y) or std.strReplace(x, y, z)",
+	"regexReplace": "there are no regular expressions: write std.strReplace(x, y, z)", "b64encode": "write std.base64(text)", "b64decode": "write std.base64Decode(text)",
 }
 
 // optional is the hint for fields that may be missing.

@@ -178,7 +178,7 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 	case g.raising: // the interpreter converts it to a string
 		o := operation{guard: g, i: i, what: "the error's message"}
 		if !isString(v) {
-			o.text(v, "", "")
+			o.print(v, printing{})
 		}
 		if o.fatal != nil { // the interpreter's stack has changed, so it must not continue
 			g.scriptErr, g.failedMessage = o.fatal, n.Loc()

@@ -81,12 +81,28 @@ func callLibrary(o *operation) (value, error, bool) {
 			return nil, err, true
 		}
 	}
+	return o.result(f, args)
+}
+
+// result returns the result of a function of the library.
+func (o *operation) result(f *lib.Function, args []any) (value, error, bool) {
 	result, err := f.Call(args, meter{o})
 	if err != nil {
 		return nil, o.scriptError(err), true
 	}
 	v, err := evaluated(o.request.node(result, &place{whole: "the result of " + f.Name}), o.i)
 	return v, err, true
+}
+
+// parse returns the check of a function of std that the library has.
+func parse(f *lib.Function) check {
+	return func(o *operation) (value, error, bool) {
+		if !isString(o.args[0]) {
+			return nil, nil, false // the interpreter reports it
+		}
+		checkParse(o)
+		return o.result(f, []any{string(runesOf(o.args[0]))})
+	}
 }
 
 // data returns the JSON-shaped value of an argument; what is its name in messages.

@@ -145,15 +145,16 @@ func small(x, y value) bool {
 	return short(kx, px) && short(ky, py)
 }
 
-// wrapOperator skips the check for small values.
+// wrapOperator skips the check for small values, unless a string is added to something else.
 func wrapOperator(b *binaryBuiltin, c check) {
 	inner, what := b.function, "the operator "+strings.TrimSuffix(strings.TrimPrefix(b.name, "operator"), ",")
 	b.function = func(i interpreter, x, y value) (value, error) {
-		if l := loggerOf(i); l != nil && l.guard != nil && !small(x, y) {
+		if l := loggerOf(i); l != nil && l.guard != nil && (!small(x, y) || isString(x) != isString(y)) {
 			o := operation{guard: l.guard, i: i, what: what, args: []value{x, y}}
 			if v, err, done := c(&o); done {
 				return v, err
 			}
+			x, y = o.args[0], o.args[1]
 		}
 		return inner(i, x, y)
 	}

@@ -158,11 +158,6 @@ type printing struct {
 	squares         float64 // sum of the squares of the keys' lengths
 }
 
-// text refuses a value whose text needs more memory than allowed, and returns the approximate length of the text.
-func (o *operation) text(v value, indent, between string) int64 {
-	return o.print(v, printing{indent: len(indent), between: len(between)}).bytes
-}
-
 func (o *operation) print(v value, p printing) *printing {
 	p.operation = o
 	_ = p.nested(v, 0) // the error is in came, or the interpreter reports it again
@@ -285,16 +280,5 @@ const maxKey = 32 << 10
 func checkManifestYAML(o *operation) {
 	if p := o.print(o.args[0], printing{indent: 2, between: 4, lines: true}); p.squares > maxKey*maxKey {
 		o.refuse("std.manifestYamlDoc of a key so long")
-	}
-}
-
-// checkManifestTOML limits more: TOML is made by appending one value at a time to a string. A table repeats all keys on its
-// path, and is copied into the one above.
-func checkManifestTOML(o *operation) {
-	const copied = 1 << 30
-	p := o.print(o.args[0], printing{indent: length(o.args[1]), between: 4})
-	bytes := float64(p.bytes) + float64(p.nodes)*float64(p.deepest)*float64(p.longestKey)
-	if float64(p.nodes)*float64(p.bytes) > copied || bytes*float64(p.deepest) > copied {
-		o.refuse("std.manifestTomlEx of a value so large")
 	}
 }

@@ -84,10 +84,16 @@ func (m *missingMember) advice() (engine.Kind, string) {
 	return engine.KindRuntime, cmp.Or(otherMembers[m.name], naming.Suggest(m.name, m.module.Members.Keys(), "it has "))
 }
 
+// timeInRequest is the hint for the clock.
+const timeInRequest = "the time is in the request: write a parameter now"
+
 // otherMembers are functions of modules of Python, and what to write in Starlark.
 var otherMembers = map[string]string{
 	"loads": "write json.decode(text)", "dumps": "write json.encode(x)", "parse": "write json.decode(text)", "stringify": "write json.encode(x)",
-	"now": "the time is in the request: write a parameter now", "today": "the time is in the request: write a parameter now",
+	"now": timeInRequest, "today": timeInRequest, "utcnow": timeInRequest, "strftime": `write time.parse_time(now).format("2006-01-02")`,
+	"strptime": "write time.parse_time(text)", "fromisoformat": "write time.parse_time(text)", "sleep": "return resyncAfterSeconds in the answer: a call does not wait",
+	"b64encode": "write base64.encode(text)", "b64decode": "write base64.decode(text)", "dump": "write the module's encode(x)",
+	"safe_load": "write yaml.decode(text)", "load": "write yaml.decode(text)", "safe_load_all": "write yaml.decodeAll(text)", "safe_dump": "write yaml.encode(x)",
 	"max": "write max(a, b) without a module", "min": "write min(a, b) without a module",
 }
 
@@ -96,6 +102,9 @@ var otherMembers = map[string]string{
 func withLocation(name string, nth int) starlark.Value {
 	native := startime.Module.Members[name]
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if name == "time" && len(args)+len(kwargs) == 0 { // in Python it is the current time
+			return nil, &fault{kind: engine.KindRuntime, msg: "time.time: want the parts of a time, such as year=2026", hint: timeInRequest}
+		}
 		if err := checkTextLength(args, kwargs); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -164,6 +165,9 @@ func improve(e *engine.Error) {
 	e.Hint = hintFor(e.Msg)
 	if m := noMember.FindStringSubmatch(e.Msg); m != nil {
 		e.Msg = fmt.Sprintf("%s has no field or method %s", article(m[1]), naming.Quote(m[2]))
+		if m[1] == "dict" && slices.Contains(ofDicts, m[2]) {
+			e.Hint = ""
+		}
 		e.Hint = cmp.Or(e.Hint, otherMethods[m[2]], naming.DidYouMean(m[2], membersOf(m[1])))
 		return
 	}
@@ -194,9 +198,15 @@ var otherMethods = map[string]string{
 	"toLowerCase": "write x.lower()", "toUpperCase": "write x.upper()", "trim": "write x.strip()", "toString": "write str(x)",
 	"startsWith": "write x.startswith(y)", "endsWith": "write x.endswith(y)", "substring": "write x[start:end]", "slice": "write x[start:end]",
 	"map": "write [f(x) for x in list]", "filter": "write [x for x in list if condition]", "forEach": "write for x in list:",
-	"sort": "write sorted(list)", "reverse": "write reversed(list)", "copy": "write list(x) or dict(x)", "zfill": `write "%03d" % n`,
-	"encode": "a script needs no bytes: use the string",
+	"sort": "write sorted(list)", "reverse": "write reversed(list)", "copy": "write list(x) or dict(x)", "deepcopy": "write json.decode(json.encode(x))",
+	"zfill": `write "0" * (3 - len(x)) + x`, "ljust": `write x + " " * (9 - len(x))`, "rjust": `write " " * (9 - len(x)) + x`,
+	"center": `write " " * ((9 - len(x)) // 2) + x`, "count": "write len([1 for y in x if y == z])",
+	"encode": "a script needs no bytes: use the string", "decode": "a script needs no bytes: it is a string already", "isnumeric": "write x.isdigit()", "isdecimal": "write x.isdigit()",
+	"casefold": "write x.lower()", "format_map": "write x.format(**y)", "expandtabs": `write x.replace("\t", "    ")`,
 }
+
+// ofDicts are methods of dicts in Python. A dict of a script has no fields with dot access, so no field is meant.
+var ofDicts = []string{"copy", "deepcopy", "has_key", "iteritems"}
 
 // rewordings are messages of the interpreter in the words of the author, with hints.
 var rewordings = []struct {

@@ -217,7 +217,11 @@ func formatText(c *methodCall) (starlark.Value, error) {
 	if err := c.ev.reserveFormat(self, "{", c.args, c.kwargs); err != nil {
 		return nil, err
 	}
-	return c.native()
+	v, err := c.native()
+	if err != nil {
+		return nil, fieldFault(err)
+	}
+	return v, nil
 }
 
 // reserveFormat reserves memory for a formatted string. Each argument may appear once. But an argument that is referred to by its

@@ -98,8 +98,17 @@ var otherNames = map[string]string{
 	"filter": "write [x for x in list if condition]", "format": `write "{}-pod".format(x)`, "round": "write math.round(x)", "pow": "write math.pow(x, y)",
 	"require": `write load("file.star", "name")`, "std": "std is of Jsonnet: use len(x), json.encode(x) and the methods of strings and lists",
 	"this": "a function has no this: use its parameters", "open": "a script reads no files: use values of the request",
-	"end": "a block ends where the indentation ends: remove it", "datetime": "write time", "re": "there are no regular expressions: use the methods of strings",
-	"os": "a script sees no environment: use values of the request", "sys": "a script sees no process: use values of the request",
+	"end": "a block ends where the indentation ends: remove it", "datetime": "the time is in the request: write a parameter now, and time.parse_time(now)",
+	"re":      "there are no regular expressions: write x.startswith(y), x.split(y) or x.replace(y, z)",
+	"os":      "a script sees no environment: use values of the request, such as parent.spec",
+	"logging": "write print(x): the text goes to the log", "logger": "write print(x): the text goes to the log", "log": "write print(x): the text goes to the log",
+	"uuid": "nothing is random: write parent.metadata.uid, which no other object has", "hashlib": `write load("metascript.star", "sha256") at the top of the file, and sha256(text)`,
+	"copy": "write json.decode(json.encode(x))", "deepcopy": "write json.decode(json.encode(x))", "__name__": "remove it: the server calls the function sync",
+	"hex": `write "%x" % n`, "oct": `write "%o" % n`, "divmod": "write (a // b, a % b)", "requests": "a script calls no servers: use a webhook, or customize for objects of the cluster",
+	"urllib": "a script calls no servers: use a webhook, or customize for objects of the cluster", "iter": "write for x in list:", "next": "write list(x)[0]",
+	"collections": "a dict keeps the order of its keys: write {}", "functools": "write a loop: for x in list:", "itertools": "write a loop: for x in list:",
+	"Exception": "write fail(message)", "ValueError": "write fail(message)", "KeyError": "write fail(message)", "frozenset": "write set(x)",
+	"sys": "a script sees no process: use values of the request",
 }
 
 // namesAt returns the names that a position of a file can use, those of the innermost functions first.

@@ -102,7 +102,11 @@ func operatorPercent(thread *starlark.Thread, _ *starlark.Builtin, args starlark
 	if err := evaluationOf(thread).reserveFormat(string(format), "%(", starlark.Tuple{args[1]}, nil); err != nil {
 		return nil, err
 	}
-	return starlark.Binary(syntax.PERCENT, args[0], args[1])
+	v, err := starlark.Binary(syntax.PERCENT, args[0], args[1])
+	if err != nil {
+		return nil, percentFault(string(format), err)
+	}
+	return v, nil
 }
 
 func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {

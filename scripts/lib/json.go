@@ -111,7 +111,10 @@ func decodeJSON(c *call) (any, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, c.errorf("%s: there is more after the value", lineOf(text, d.InputOffset()))
 	}
-	return c.numbers(v)
+	if v, err := numbers(v); err == nil {
+		return v, nil
+	}
+	return nil, c.outOfRange(text)
 }
 
 // checkJSON returns an error if a JSON text is nested too deeply, or if its value would be too large. It counts the steps of
@@ -162,20 +165,20 @@ func lineOf(text string, offset int64) string {
 }
 
 // numbers replaces each json.Number in v, in place: one that consists of digits by an int64, any other by a float64.
-func (c *call) numbers(v any) (any, error) {
+func numbers(v any) (any, error) {
 	var err error
 	switch x := v.(type) {
 	case json.Number:
-		return c.number(x.String())
+		return number(x.String())
 	case []any:
 		for i := range x {
-			if x[i], err = c.numbers(x[i]); err != nil {
+			if x[i], err = numbers(x[i]); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		for key := range x {
-			if x[key], err = c.numbers(x[key]); err != nil {
+			if x[key], err = numbers(x[key]); err != nil {
 				return nil, err
 			}
 		}
@@ -183,25 +186,41 @@ func (c *call) numbers(v any) (any, error) {
 	return v, nil
 }
 
-// number returns the value of a number in JSON.
-func (c *call) number(digits string) (any, error) {
-	if !strings.ContainsAny(digits, ".eE") {
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil {
-			return nil, c.tooLong(digits)
-		}
-		return n, nil
+// number returns the value of a number in JSON. The error is one of package strconv.
+func number(digits string) (any, error) {
+	if strings.ContainsAny(digits, ".eE") {
+		return strconv.ParseFloat(digits, 64)
 	}
-	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return nil, c.errorf("the number %s is too large", short(digits))
-	}
-	return f, nil
+	return strconv.ParseInt(digits, 10, 64)
 }
 
-// tooLong returns the error about an integer that does not fit into 64 bits.
-func (c *call) tooLong(digits string) *Error {
-	err := c.errorf("the whole number %s is beyond 64 bits", short(digits))
+// outOfRange returns the error about the first number in a JSON text that has no value.
+func (c *call) outOfRange(text string) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return c.jsonError(text, err)
+		}
+		digits, ok := token.(json.Number)
+		if !ok {
+			continue
+		}
+		if _, err := number(digits.String()); err == nil {
+			continue
+		}
+		at := lineOf(text, d.InputOffset()-int64(len(digits)))
+		if strings.ContainsAny(digits.String(), ".eE") {
+			return c.errorf("%s: the number %s is too large", at, short(digits.String()))
+		}
+		return c.tooLong(at, digits.String())
+	}
+}
+
+// tooLong returns the error about an integer that does not fit into 64 bits, at a place in the text.
+func (c *call) tooLong(at, digits string) *Error {
+	err := c.errorf("%s: the whole number %s is beyond 64 bits", at, short(digits))
 	err.Hint = "have it as a string"
 	return err
 }

@@ -148,6 +148,30 @@ func TestYAMLIsReadAsInKubernetes(t *testing.T) {
 	}
 }
 
+// What is JSON is read as JSON, with escapes that YAML does not have and characters that YAML does not allow. A surrogate without its
+// other half is replaced, as kubectl does.
+func TestJSONIsReadAsInKubernetes(t *testing.T) {
+	for _, text := range []string{
+		`{"a": "\ud83d\ude00"}`, `{"b": ["\uD83D\uDE00", "a\/b", "\ud83d", "\ude00x"]}`, "{\"a\": \"\x7f\u0085\u2028\ufffe\"}", "{\"a\"\n:\n1}",
+		`{"` + strings.Repeat("k", 2000) + `": "\ud83d\ude00"}`, "{\n\t\"a\":\t[1e2, -0.0, 9007199254740993]\n}",
+	} {
+		if ours, theirs := sameYAML(t, text); ours != nil || theirs != nil {
+			t.Errorf("yaml.decode(%q): %v, Kubernetes: %v", text, ours, theirs)
+		}
+	}
+	for text, want := range map[string]any{
+		"a: \"\\ud83d\\ude00\"\nb: '\\ud83d\\ude00'\n": obj{"a": "\U0001f600", "b": `\ud83d\ude00`},
+		"\"x\\/\"": "x/",
+	} {
+		if got, err := call("yaml.decode", text); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("yaml.decode(%q) = %#v, %v", text, got, err)
+		}
+	}
+	if _, err := call("yaml.decode", "a: 1\nb: \"\\ud83d\"\n"); err == nil || !strings.Contains(err.Error(), "invalid Unicode character escape code") {
+		t.Errorf("a surrogate without its other half: %v", err)
+	}
+}
+
 // differs reports whether the library is meant to differ from Kubernetes: for numbers beyond 64 bits, duplicate keys, and several
 // documents.
 func differs(err error) bool {
@@ -165,6 +189,9 @@ func sameYAML(t *testing.T, text string) (ours, theirs error) {
 	got, ours := call("yaml.decode", text)
 	var want any
 	theirs = yaml.Unmarshal([]byte(text), &want)
+	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) { // as kubectl does
+		theirs = json.Unmarshal([]byte(text), &want)
+	}
 	if ours == nil && theirs == nil && !cmp.Equal(asFloats(got), asFloats(want)) {
 		t.Errorf("yaml.decode(%q) = %#v, Kubernetes has %#v", text, got, want)
 	}

@@ -2,6 +2,7 @@ package lib
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"maps"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"metascript/engine/jsonescapes"
 )
 
 // encodeYAML returns a value as one YAML document with sorted keys.
@@ -89,9 +92,13 @@ func (c *call) yamlError(err error) *Error {
 
 // decodeYAML returns the value of the single document in a text, or null if there is none.
 func decodeYAML(c *call) (any, error) {
-	documents, err := c.documents()
-	if err != nil || len(documents) == 0 {
+	all, err := c.documents()
+	if err != nil {
 		return nil, err
+	}
+	documents := withoutNull(all)
+	if len(documents) == 0 {
+		return nil, nil
 	}
 	if len(documents) > 1 {
 		err := c.errorf("the text has %d documents", len(documents))
@@ -107,15 +114,34 @@ func decodeAllYAML(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return documents, nil
+	return withoutNull(documents), nil
 }
 
-// documents returns the values of the documents in the first argument, without those that are empty or null.
+// documents returns the values of the documents in the first argument; null for those that are empty. JSON is YAML too.
 func (c *call) documents() ([]any, error) {
 	text := c.text(0)
 	if err := c.checkYAML(text); err != nil {
 		return nil, err
 	}
+	documents, err := c.readYAML(jsonescapes.Readable(text))
+	if (err != nil || strings.ContainsAny(text, otherBreaks)) && isJSON(text) {
+		v, err := decodeJSON(c)
+		return []any{v}, err
+	}
+	return documents, err
+}
+
+// otherBreaks are characters that end a line in YAML 1.1, but not in JSON.
+const otherBreaks = "\u0085\u2028\u2029"
+
+// isJSON reports whether a text is an object or a list in JSON.
+func isJSON(text string) bool {
+	start := strings.TrimLeft(text, " \t\r\n")
+	return start != "" && strings.Contains("{[", start[:1]) && json.Valid([]byte(text))
+}
+
+// readYAML returns the values of the documents in a text.
+func (c *call) readYAML(text string) ([]any, error) {
 	r := yamlReader{call: c}
 	d := yaml.NewDecoder(strings.NewReader(text))
 	out := []any{}
@@ -130,9 +156,7 @@ func (c *call) documents() ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v != nil {
-			out = append(out, v)
-		}
+		out = append(out, v)
 	}
 }
 
@@ -145,6 +169,11 @@ const (
 
 // nodeSize is about how many bytes of memory the reader needs for a node and its tokens.
 const nodeSize = 400
+
+// withoutNull returns the documents that are not null.
+func withoutNull(documents []any) []any {
+	return slices.DeleteFunc(documents, func(v any) bool { return v == nil })
+}
 
 // checkYAML returns an error if it would take too much time or memory to read a text. It counts the steps of reading.
 func (c *call) checkYAML(text string) error {

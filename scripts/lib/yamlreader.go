@@ -184,7 +184,7 @@ func (r *yamlReader) integer(n *yaml.Node) (any, error) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
 	i, err := strconv.ParseInt(digits, 0, 64)
 	if err != nil {
-		return nil, r.tooLong(n.Value)
+		return nil, r.tooLong("line "+strconv.Itoa(n.Line), n.Value)
 	}
 	return i, nil
 }
@@ -192,7 +192,7 @@ func (r *yamlReader) integer(n *yaml.Node) (any, error) {
 func (r *yamlReader) float(n *yaml.Node) (any, error) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
 	if isDigits(strings.TrimLeft(digits, "+-")) && n.Style&yaml.TaggedStyle == 0 {
-		return nil, r.tooLong(digits)
+		return nil, r.tooLong("line "+strconv.Itoa(n.Line), digits)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {

@@ -1,6 +1,6 @@
 // class: native
-// attacks: numbers that take 300 digits as TOML, which copies what it has for each
-// want: Memory|Steps|Timeout
+// attacks: numbers that take 300 digits as TOML
+// want: answer
 local double(x, n) = if n == 0 then x else double(x + x, n - 1);
 {
   sync(parent, children)::

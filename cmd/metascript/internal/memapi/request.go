@@ -1,6 +1,7 @@
 package memapi
 
 import (
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
@@ -214,12 +215,15 @@ func (r *request) place(o *object.Object) error {
 
 // decode decodes JSON or YAML. Integers become int64.
 func decode(text []byte) (*object.Object, error) {
-	asJSON, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, err
+	if !json.Valid(text) {
+		asJSON, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		text = asJSON
 	}
 	var content map[string]any
-	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
+	if err := utiljson.Unmarshal(text, &content); err != nil {
 		return nil, err
 	}
 	if content == nil {

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +61,12 @@ func (t *text) document(from, to int) []byte {
 // parse parses the document in some lines. It returns nil if there are only comments.
 func (t *text) parse(from, to int) (*Document, error) {
 	content := t.document(from, to)
-	var root yaml.Node
-	if err := yaml.Unmarshal(content, &root); err != nil {
+	if text := withoutMark(content); isJSON(text) {
+		doc := &Document{Value: Value{text: t, node: jsonNode(text)}, JSON: bytes.TrimSpace(text)}
+		return doc, t.duplicates(doc.node)
+	}
+	root, content, err := yamlNode(content)
+	if err != nil {
 		return nil, t.syntax(from, to, err)
 	}
 	if len(root.Content) == 0 {
@@ -71,7 +76,6 @@ func (t *text) parse(from, to int) (*Document, error) {
 	if err := t.duplicates(doc.node); err != nil {
 		return nil, err
 	}
-	var err error
 	if doc.JSON, err = sigsyaml.YAMLToJSONStrict(content); err != nil {
 		return nil, t.converting(from, to, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"metascript/engine"
+	"metascript/engine/jsonescapes"
 )
 
 // maxPrefixes is the number of lines up to which [text.failing] searches; it takes the square of it.
@@ -49,7 +50,7 @@ func (t *text) failing(from, to int) int {
 	}
 	for end := to - 1; end >= from; end-- {
 		var root yaml.Node
-		if yaml.Unmarshal(t.document(from, end), &root) != nil {
+		if yaml.Unmarshal([]byte(jsonescapes.Masked(string(t.document(from, end)))), &root) != nil {
 			continue
 		}
 		for end < to-1 && isBlank(t.lines[end]) {
