@@ -222,12 +222,13 @@ var ofString = table(
 
 // The pattern of a regular expression is checked when it is made, the text when it is matched.
 var ofRegExp = table(
-	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs}),
+	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs, made: (*run).restoreSource}),
 	safe(aHolder, "RegExp", "prototype"),
 	safe(looksAtOne, "RegExp", "@@Symbol.species"),
 	gone("it would change a pattern that was judged", "RegExp.prototype", "compile"),
 	safe("a pattern is bounded", "RegExp.prototype", "source"),
-	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global ignoreCase multiline sticky unicode"),
+	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global multiline sticky unicode"),
+	limited("looks at one property", "RegExp.prototype", "ignoreCase", guard{call: ignoresCase}),
 	limited(byText, "RegExp.prototype", "toString", guard{call: patternText}),
 	limited(byPattern, "RegExp.prototype", "exec test @@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
 		guard{call: matched}),

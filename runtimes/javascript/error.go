@@ -86,7 +86,11 @@ func (r *run) throwable(err error) any {
 	if !errors.As(err, &fault) {
 		return err // it is goja's own error
 	}
-	object := r.vm.NewTypeError(fault.Msg)
+	return r.noted(r.vm.NewTypeError(fault.Msg), fault)
+}
+
+// noted returns an object that is thrown for an error.
+func (r *run) noted(object *goja.Object, fault *engine.Error) *goja.Object {
 	if r.faults == nil {
 		r.faults = map[*goja.Object]*engine.Error{}
 	}

@@ -218,12 +218,13 @@ type guardState struct {
 	any          goja.Callable                 // the replacement of Promise.any
 	stack        struct{ get, set goja.Value } // the accessors of the stack of errors
 	patterns     patternFeatures
-	syntax       []goja.Value // the functions that source.go inserts
-	regExps      *goja.Object // the prototype of regular expressions; nil until guarded
-	originalType reflect.Type // the inner type of regExps while exec is not replaced
-	stepwise     bool         // regular expressions are matched one by one
-	conclusive   bool         // the result of the last search was not affected by the timeout
-	clock        time.Time    // the time of the request, or of the first call of now
+	sources      map[string]goja.String // what the script wrote for patterns that were translated, by the translation
+	syntax       []goja.Value           // the functions that source.go inserts
+	regExps      *goja.Object           // the prototype of regular expressions; nil until guarded
+	originalType reflect.Type           // the inner type of regExps while exec is not replaced
+	stepwise     bool                   // regular expressions are matched one by one
+	conclusive   bool                   // the result of the last search was not affected by the timeout
+	clock        time.Time              // the time of the request, or of the first call of now
 	random       *rand.Rand
 }
 

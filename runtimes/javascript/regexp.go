@@ -1,12 +1,14 @@
 package javascript
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
 
@@ -15,6 +17,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/cputime"
+	"metascript/runtimes/internal/pattern"
 )
 
 // Regular expressions. goja uses Go's package regexp where it can. The time of a match grows with the size of the pattern times the
@@ -169,23 +172,130 @@ type patternFeatures struct {
 	backtracks bool // at least one needs regexp2
 }
 
-// add adds a pattern. ok is false if the pattern exceeds a limit.
-func (p *patternFeatures) add(pattern, flags string) (ok bool) {
-	n := states(pattern)
-	p.states = max(p.states, n)
-	p.backtracks = p.backtracks || backtracks(pattern)
-	return n <= maxPattern && folded(pattern, flags) <= maxFolded
+// add adds a pattern that goja is to compile. ok is false if the pattern exceeds a limit.
+func (p *patternFeatures) add(c compiled) (ok bool) {
+	p.states = max(p.states, c.states)
+	p.backtracks = p.backtracks || c.backtracks
+	return c.states <= maxPattern && folded(c.text, c.flags) <= maxFolded
+}
+
+// A compiled is what goja compiles for a pattern.
+type compiled struct {
+	text, flags string
+	states      int
+	backtracks  bool
+	changed     bool // it is not the pattern that the script has
+}
+
+// translated returns what goja compiles for a pattern. It is another one if a flag needs what goja does not do: it knows no \p{…},
+// looks for the wrong characters if case is ignored, and for the ends of lines only after \n.
+func translated(source []uint16, flags string) (compiled, *pattern.Error) {
+	text := string(utf16.Decode(source))
+	if !strings.ContainsAny(flags, "ui") {
+		return compiled{text: text, flags: flags, states: states(text), backtracks: backtracks(text)}, nil
+	}
+	p, err := pattern.Translate(source, flags)
+	var fault *pattern.Error
+	if errors.As(err, &fault) {
+		return compiled{}, fault
+	}
+	if !p.KeepsCase {
+		flags = strings.Replace(flags, "i", "", 1)
+	}
+	return compiled{p.Text, flags, p.States, p.Backtracks, true}, nil
 }
 
 // tooManyStates is the message for a pattern that exceeds a limit.
 var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large character classes that ignore case", maxPattern)
 
-// pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit.
-func (r *run) pattern(pattern goja.String, flags string) {
-	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String(), flags) {
-		r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
+// pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit. It returns the text and
+// the flags for goja.
+func (r *run) pattern(source goja.String, flags string) (text goja.String, goFlags string) {
+	if source.Length() > maxPattern {
+		r.refusePattern()
+	}
+	units := make([]uint16, source.Length())
+	for i := range units {
+		units[i] = source.CharAt(i)
+	}
+	c, fault := translated(units, flags)
+	if fault != nil {
+		panic(r.syntaxError(fault))
+	}
+	if !r.patterns.add(c) {
+		r.refusePattern()
 	}
 	r.sweepRegExp()
+	if !c.changed {
+		return source, flags
+	}
+	if r.sources == nil {
+		r.sources = map[string]goja.String{}
+	}
+	r.sources[c.text] = source
+	return asString(c.text), c.flags
+}
+
+func (r *run) refusePattern() {
+	r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
+}
+
+// syntaxError returns the error that a script gets for a pattern.
+func (r *run) syntaxError(fault *pattern.Error) any {
+	e := &engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}
+	object, err := r.vm.New(r.vm.GlobalObject().Get("SyntaxError"), asString(e.Msg))
+	if err != nil {
+		return r.throwable(e)
+	}
+	return r.noted(object, e)
+}
+
+func invalidPattern(fault *pattern.Error) string {
+	return fmt.Sprintf("the regular expression is not valid at character %d: %s", fault.At+1, fault.Msg)
+}
+
+// restoreSource makes the source of a pattern what the script wrote, if goja has compiled another one.
+func (r *run) restoreSource(v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return
+	}
+	if text := sourceOf(o); text != nil {
+		if source, ok := r.sources[text.String()]; ok {
+			setSource(o, source)
+		}
+	}
+}
+
+// literal is inserted by source.go around a literal whose pattern was translated. The second argument is the source.
+func (r *run) literal(call goja.FunctionCall) goja.Value {
+	setSource(call.Arguments[0].(*goja.Object), call.Arguments[1].(goja.String))
+	return call.Arguments[0]
+}
+
+func setSource(o *goja.Object, source goja.String) {
+	if at, l, ok := insideOf(o); ok && l.matches {
+		*(*goja.String)(unsafe.Add(at, l.source)) = source
+	}
+}
+
+// ignoresCase is the guard of the getter ignoreCase: goja does not get the flag for a pattern that was translated.
+func ignoresCase(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.This.(*goja.Object); ok {
+		if at, l, ok := insideOf(o); ok && l.matches && strings.HasSuffix(patternSource(at, l), pattern.Folded) {
+			return r.vm.ToValue(true)
+		}
+	}
+	return f(call)
+}
+
+// patternSource returns the pattern that goja compiled for a RegExp.
+func patternSource(at unsafe.Pointer, l inside) string {
+	p := pointerAt(at, l.pattern)
+	if p == nil { // of the prototype
+		return ""
+	}
+	return *(*string)(unsafe.Add(p, l.compiled))
 }
 
 // sweepRegExp guards the prototype of regular expressions. It gets the prototype from a literal, since the script may have changed
@@ -226,7 +336,9 @@ func (r *run) harmless(names []string) bool {
 
 func newPattern(r *run, call goja.FunctionCall, f native) goja.Value {
 	call.Arguments = patternArgs(r, call.Arguments)
-	return f(call)
+	v := f(call)
+	r.restoreSource(v)
+	return v
 }
 
 func patternArgs(r *run, args []goja.Value) []goja.Value {
@@ -258,9 +370,8 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 		r.pattern(pattern, "")
 		return []goja.Value{pattern, flags}
 	}
-	s = s.Substring(0, min(maxFlags, s.Length()))
-	r.pattern(pattern, s.String())
-	return []goja.Value{pattern, s}
+	text, goFlags := r.pattern(pattern, s.Substring(0, min(maxFlags, s.Length())).String())
+	return []goja.Value{text, asString(goFlags)}
 }
 
 // maxFlags is more than the number of flags that exist. goja reports an error for that many.

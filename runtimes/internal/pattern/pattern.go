@@ -1,0 +1,421 @@
+// Package pattern translates regular expressions of JavaScript for an interpreter that does not know them completely: goja
+// understands no \p{…}, and ignores case by other rules.
+//
+// The translation has the same groups, and matches the same texts. It writes each class of characters as a list of ranges. So the
+// interpreter needs to know neither properties of Unicode nor the flags i and s.
+package pattern
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// An Error says what is wrong with a pattern, and where.
+type Error struct {
+	At   int // the offset in the pattern, in code units
+	Msg  string
+	Hint string // may be empty
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// A Pattern is a translated pattern.
+type Pattern struct {
+	Text       string
+	States     int  // how many characters it has, each counted as often as it is repeated
+	Backtracks bool // it has look-around, back-references or large repetitions
+	KeepsCase  bool // Text is for the flag i, too: it has back-references
+}
+
+// Folded ends the text of a pattern that ignores case and is to be compiled without the flag i.
+const Folded = "(?:){0}"
+
+const (
+	maxDepth  = 500       // how deeply groups are nested
+	maxRanges = 30_000    // how many ranges the text has
+	maxWeight = 1_000_000 // the same, each counted as often as it is repeated
+)
+
+// Translate translates a pattern with these flags.
+func Translate(source []uint16, flags string) (p Pattern, err error) {
+	t := &translator{
+		unicode: strings.Contains(flags, "u"), ignoreCase: strings.Contains(flags, "i"),
+		multiline: strings.Contains(flags, "m"), dotAll: strings.Contains(flags, "s"),
+	}
+	t.decode(source)
+	t.groups, t.named = countGroups(t.in)
+	defer func() {
+		if x := recover(); x != nil {
+			fault, ok := x.(*Error)
+			if !ok {
+				panic(x)
+			}
+			err = fault
+		}
+	}()
+	size := t.disjunction(0)
+	if t.more() {
+		t.fail("Unmatched ')'")
+	}
+	for _, ref := range t.references {
+		if !t.names[ref.name] {
+			t.at = ref.at
+			t.fail("Invalid named reference")
+		}
+	}
+	p = Pattern{Text: t.out.String(), States: size.states, Backtracks: t.backtracks, KeepsCase: t.backReferences}
+	if t.ignoreCase && !t.backReferences {
+		p.Text += Folded
+	}
+	return p, nil
+}
+
+const tooLarge = "the classes of characters in it are too large"
+
+// A size says how large a part of a pattern is.
+type size struct{ states, weight int }
+
+func (s size) plus(other size) size { return size{s.states + other.states, s.weight + other.weight} }
+
+func (s size) times(n int) size { return size{s.states * n, s.weight * n} }
+
+type translator struct {
+	unicode, ignoreCase, multiline, dotAll bool
+
+	in      []rune // code points with the flag u, else code units
+	offsets []int  // of in, in code units
+	at      int
+	out     strings.Builder
+	ranges  int
+
+	groups     int  // how many groups capture
+	named      bool // a group has a name
+	names      map[string]bool
+	references []reference
+
+	backtracks, backReferences bool
+}
+
+// A reference is a back-reference to a group with a name.
+type reference struct {
+	name string
+	at   int
+}
+
+// decode sets the text that is read.
+func (t *translator) decode(source []uint16) {
+	for i := 0; i < len(source); i++ {
+		r, at := rune(source[i]), i
+		if t.unicode && i+1 < len(source) {
+			if pair := utf16.DecodeRune(r, rune(source[i+1])); pair != unicode.ReplacementChar {
+				r, i = pair, i+1
+			}
+		}
+		t.in, t.offsets = append(t.in, r), append(t.offsets, at)
+	}
+	t.offsets = append(t.offsets, len(source))
+}
+
+// countGroups returns how many groups of a pattern capture, and whether one of them has a name.
+func countGroups(in []rune) (n int, named bool) {
+	class := false
+	for i := 0; i < len(in); i++ {
+		switch {
+		case in[i] == '\\':
+			i++
+		case class:
+			class = in[i] != ']'
+		case in[i] == '[':
+			class = true
+		case in[i] == '(' && (i+1 == len(in) || in[i+1] != '?'):
+			n++
+		case in[i] == '(' && i+3 < len(in) && in[i+2] == '<' && in[i+3] != '=' && in[i+3] != '!':
+			n, named = n+1, true
+		}
+	}
+	return n, named
+}
+
+func (t *translator) fail(format string, args ...any) {
+	panic(&Error{At: t.offsets[min(t.at, len(t.offsets)-1)], Msg: fmt.Sprintf(format, args...)})
+}
+
+func (t *translator) more() bool { return t.at < len(t.in) }
+
+// peek returns the next character, or -1 at the end.
+func (t *translator) peek() rune { return t.ahead(0) }
+
+func (t *translator) ahead(n int) rune {
+	if t.at+n < len(t.in) {
+		return t.in[t.at+n]
+	}
+	return -1
+}
+
+// eat reads s if it follows.
+func (t *translator) eat(s string) bool {
+	for i, r := range s { // s is ASCII
+		if t.ahead(i) != r {
+			return false
+		}
+	}
+	t.at += len(s)
+	return true
+}
+
+// disjunction reads alternatives, up to the end or a closing bracket.
+func (t *translator) disjunction(depth int) size {
+	if depth > maxDepth {
+		t.fail("groups are nested deeper than %d", maxDepth)
+	}
+	sum := size{}
+	for t.more() && t.peek() != ')' {
+		if t.eat("|") {
+			t.out.WriteByte('|')
+			sum.states++
+			continue
+		}
+		sum = sum.plus(t.term(depth))
+		if sum.weight > maxWeight {
+			t.fail(tooLarge)
+		}
+		sum.states = min(sum.states, maxWeight)
+	}
+	return sum
+}
+
+// term reads an assertion, or an atom with its quantifier.
+func (t *translator) term(depth int) size {
+	begin := t.out.Len()
+	switch {
+	case t.eat("^"):
+		t.anchor("^", `(?<![^\n\r\u2028\u2029])`)
+		return size{states: 1}
+	case t.eat("$"):
+		t.anchor("$", `(?![^\n\r\u2028\u2029])`)
+		return size{states: 1}
+	case t.eat(`\b`), t.eat(`\B`):
+		t.out.WriteString(`\` + string(t.in[t.at-1]))
+		return size{states: 1}
+	case t.eat("(?="), t.eat("(?!"):
+		look := "(?" + string(t.in[t.at-1])
+		s := t.group(look, depth)
+		if t.unicode {
+			return s
+		}
+		return t.quantifier(s, begin)
+	case t.eat("(?<="), t.eat("(?<!"):
+		return t.group("(?<"+string(t.in[t.at-1]), depth)
+	}
+	return t.quantifier(t.atom(depth), begin)
+}
+
+// anchor writes an assertion of the beginning or the end of the text, or with the flag m of a line.
+func (t *translator) anchor(text, line string) {
+	if t.multiline {
+		t.backtracks = true
+		text = line
+	}
+	t.out.WriteString(text)
+}
+
+// group reads the rest of a group, which begins with that text.
+func (t *translator) group(begin string, depth int) size {
+	if begin != "(?:" && strings.HasPrefix(begin, "(?") && !strings.HasSuffix(begin, ">") {
+		t.backtracks = true
+	}
+	at := t.at
+	t.out.WriteString(begin)
+	before := t.out.Len()
+	s := t.disjunction(depth + 1)
+	if t.out.Len() == before {
+		t.out.WriteString("(?:)")
+	}
+	if !t.eat(")") {
+		t.at = at
+		t.fail("Unterminated group")
+	}
+	t.out.WriteByte(')')
+	return s.plus(size{states: 2})
+}
+
+// atom reads a character, a class, a group or a back-reference.
+func (t *translator) atom(depth int) size {
+	switch {
+	case t.eat("."):
+		if t.dotAll {
+			return t.class(set{{0, unicode.MaxRune}})
+		}
+		return t.class(lineEnds.inverted())
+	case t.eat("(?:"):
+		return t.group("(?:", depth)
+	case t.eat("(?<"):
+		return t.group("(?<"+t.newName()+">", depth)
+	case t.eat("(?"):
+		t.fail("Invalid group")
+	case t.eat("("):
+		return t.group("(", depth)
+	case t.eat("["):
+		return t.class(t.bracket())
+	case t.eat(`\`):
+		return t.escape()
+	case strings.ContainsRune("*+?", t.peek()), t.peek() == '{' && t.repeats():
+		t.fail("Nothing to repeat")
+	case t.unicode && strings.ContainsRune("{}]", t.peek()):
+		t.fail("Lone quantifier brackets")
+	}
+	t.at++
+	return t.class(set{{t.in[t.at-1], t.in[t.at-1]}})
+}
+
+// newName reads the name of a group.
+func (t *translator) newName() string {
+	at := t.at
+	name := t.name()
+	if t.names[name] {
+		t.at = at
+		t.fail("Duplicate capture group name")
+	}
+	if t.names == nil {
+		t.names = map[string]bool{}
+	}
+	t.names[name] = true
+	t.backtracks = t.backtracks || t.unicode
+	return name
+}
+
+// name reads a name and the > after it.
+func (t *translator) name() string {
+	var b strings.Builder
+	for !t.eat(">") {
+		r := t.peek()
+		if r < 0 || r != '$' && r != '_' && !unicode.IsLetter(r) && (b.Len() == 0 || !unicode.IsDigit(r)) {
+			t.fail("Invalid capture group name")
+		}
+		b.WriteRune(r)
+		t.at++
+	}
+	if b.Len() == 0 {
+		t.fail("Invalid capture group name")
+	}
+	return b.String()
+}
+
+// repeats reports whether {n}, {n,} or {n,m} follows.
+func (t *translator) repeats() bool {
+	at := t.at
+	_, _, ok := t.braces()
+	t.at = at
+	return ok
+}
+
+// braces reads {n}, {n,} or {n,m}; most is -1 if it has no limit.
+func (t *translator) braces() (least, most int, ok bool) {
+	at := t.at
+	if t.eat("{") {
+		if least, ok = t.decimal(); ok {
+			most = least
+			if t.eat(",") {
+				if most, ok = t.decimal(); !ok {
+					most = -1
+				}
+			}
+			if t.eat("}") {
+				return least, most, true
+			}
+		}
+	}
+	t.at = at
+	return 0, 0, false
+}
+
+// maxCount is the highest number that is distinguished in a pattern.
+const maxCount = 1 << 20
+
+func (t *translator) decimal() (n int, ok bool) {
+	for t.peek() >= '0' && t.peek() <= '9' {
+		n, ok = min(maxCount, n*10+int(t.peek()-'0')), true
+		t.at++
+	}
+	return n, ok
+}
+
+// maxRE2 is the highest number of repetitions that Go's package regexp allows.
+const maxRE2 = 1000
+
+// quantifier reads the quantifier of an atom, which was written at begin and has that size.
+func (t *translator) quantifier(s size, begin int) size {
+	at := t.at
+	least, most := 1, 1
+	switch {
+	case t.eat("*"):
+		least, most = 0, -1
+	case t.eat("+"):
+		most = -1
+	case t.eat("?"):
+		least = 0
+	default:
+		var ok bool
+		if least, most, ok = t.braces(); !ok {
+			if t.unicode && t.peek() == '{' {
+				t.fail("Incomplete quantifier")
+			}
+			return s
+		}
+	}
+	if most >= 0 && most < least {
+		t.fail("numbers out of order in {} quantifier")
+	}
+	t.backtracks = t.backtracks || max(least, most) > maxRE2
+	text := string(t.in[at:t.at])
+	if t.eat("?") {
+		text += "?"
+	}
+	t.out.WriteString(text)
+	return s.times(max(1, least, most))
+}
+
+// class writes a set of characters.
+func (t *translator) class(s set) size {
+	if t.ignoreCase {
+		s = t.folding().of(s)
+	}
+	if len(s) == 1 && s[0].lo == s[0].hi {
+		t.char(s[0].lo)
+		return size{1, 1}
+	}
+	begin := "["
+	if other := s.inverted(); len(other) < len(s) || len(s) == 0 {
+		begin, s = "[^", other
+	}
+	t.out.WriteString(begin)
+	for _, span := range s {
+		t.char(span.lo)
+		if span.hi > span.lo {
+			t.out.WriteByte('-')
+			t.char(span.hi)
+		}
+	}
+	t.out.WriteByte(']')
+	if t.ranges += len(s); t.ranges > maxRanges {
+		t.fail(tooLarge)
+	}
+	return size{1, len(s)}
+}
+
+// char writes a character.
+func (t *translator) char(r rune) {
+	switch {
+	case r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+		t.out.WriteRune(r)
+	case t.unicode:
+		t.out.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + "}")
+	case r == unicode.MaxRune: // of a class that goes up to the last character
+		t.out.WriteString(`\uffff`)
+	default:
+		fmt.Fprintf(&t.out, `\u%04x`, r)
+	}
+}
