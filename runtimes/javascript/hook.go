@@ -52,6 +52,7 @@ var instrument = sync.OnceValue(func() (err error) {
 		tmpl := template(find(vm, path))
 		confine(tmpl, path)
 		patch(tmpl, path)
+		provide(tmpl, path)
 		confined[tmpl.UnsafePointer()] = true
 	}
 	return nil
@@ -127,7 +128,8 @@ func learn(vm *goja.Runtime) {
 	orderedMapType = mustField(t.Elem(), "symValues", nil).Type
 	props := mustField(tmpl.Type.Elem(), "props", nil)
 	made := reflect.NewAt(props.Type, unsafe.Add(template(vm.GlobalObject()).UnsafePointer(), props.Offset)).Elem()
-	v := made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)(vm)
+	methodProperty = made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)
+	v := methodProperty(vm)
 	propertyType = reflect.TypeOf(v)
 	valueOffset = mustField(propertyType.Elem(), "value", reflect.TypeFor[goja.Value]()).Offset
 	getterOffset = mustField(propertyType.Elem(), "getterFunc", reflect.TypeFor[*goja.Object]()).Offset

@@ -168,14 +168,35 @@ var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
 // patternFeatures describe the regular expressions that a script has made.
 type patternFeatures struct {
-	states     int  // the states of the largest one
-	backtracks bool // at least one needs regexp2
+	states     int               // the states of the largest one
+	backtracks bool              // at least one needs regexp2
+	exact      map[string]string // the exact forms of those that were translated and have one, by what goja has compiled
+}
+
+// merge adds the features of a file.
+func (p *patternFeatures) merge(other patternFeatures) {
+	p.states = max(p.states, other.states)
+	p.backtracks = p.backtracks || other.backtracks
+	for text, exact := range other.exact {
+		p.note(text, exact)
+	}
+}
+
+// note records the exact form of a pattern.
+func (p *patternFeatures) note(text, exact string) {
+	if p.exact == nil {
+		p.exact = map[string]string{}
+	}
+	p.exact[text] = exact
 }
 
 // add adds a pattern that goja is to compile. ok is false if the pattern exceeds a limit.
 func (p *patternFeatures) add(c compiled) (ok bool) {
 	p.states = max(p.states, c.states)
 	p.backtracks = p.backtracks || c.backtracks
+	if c.exact != "" {
+		p.note(c.text, c.exact)
+	}
 	return c.states <= maxPattern && folded(c.text, c.flags) <= maxFolded
 }
 
@@ -184,14 +205,15 @@ type compiled struct {
 	text, flags string
 	states      int
 	backtracks  bool
-	changed     bool // it is not the pattern that the script has
+	changed     bool   // it is not the pattern that the script has
+	exact       string // see [pattern.Pattern]
 }
 
-// translated returns what goja compiles for a pattern. It is another one if a flag needs what goja does not do: it knows no \p{…},
-// looks for the wrong characters if case is ignored, and for the ends of lines only after \n.
+// translated returns what goja compiles for a pattern. It is another one if goja would not do what the pattern says: it knows no \p{…},
+// other rules for case, and only \n at the end of a line.
 func translated(source []uint16, flags string) (compiled, *pattern.Error) {
 	text := string(utf16.Decode(source))
-	if !strings.ContainsAny(flags, "ui") {
+	if !strings.ContainsAny(flags, "uim") && !strings.Contains(text, `\b`) && !strings.Contains(text, `\B`) {
 		return compiled{text: text, flags: flags, states: states(text), backtracks: backtracks(text)}, nil
 	}
 	p, err := pattern.Translate(source, flags)
@@ -202,7 +224,7 @@ func translated(source []uint16, flags string) (compiled, *pattern.Error) {
 	if !p.KeepsCase {
 		flags = strings.Replace(flags, "i", "", 1)
 	}
-	return compiled{p.Text, flags, p.States, p.Backtracks, true}, nil
+	return compiled{p.Text, flags, p.States, p.Backtracks, true, p.Exact}, nil
 }
 
 // tooManyStates is the message for a pattern that exceeds a limit.
@@ -211,6 +233,9 @@ var tooManyStates = fmt.Sprintf("the regular expression has more than %d states,
 // pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit. It returns the text and
 // the flags for goja.
 func (r *run) pattern(source goja.String, flags string) (text goja.String, goFlags string) {
+	if r.asIs {
+		return source, flags
+	}
 	if source.Length() > maxPattern {
 		r.refusePattern()
 	}
@@ -220,7 +245,7 @@ func (r *run) pattern(source goja.String, flags string) (text goja.String, goFla
 	}
 	c, fault := translated(units, flags)
 	if fault != nil {
-		panic(r.syntaxError(fault))
+		panic(r.syntaxError(&engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}))
 	}
 	if !r.patterns.add(c) {
 		r.refusePattern()
@@ -240,9 +265,8 @@ func (r *run) refusePattern() {
 	r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
 }
 
-// syntaxError returns the error that a script gets for a pattern.
-func (r *run) syntaxError(fault *pattern.Error) any {
-	e := &engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}
+// syntaxError returns the SyntaxError that a script gets for e.
+func (r *run) syntaxError(e *engine.Error) any {
 	object, err := r.vm.New(r.vm.GlobalObject().Get("SyntaxError"), asString(e.Msg))
 	if err != nil {
 		return r.throwable(e)
@@ -414,6 +438,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	if !ok {
 		return f(call)
 	}
+	r.useExact(call.This.(*goja.Object), s)
 	work := float64(s.Length()+1) * float64(r.patterns.states+1)
 	if work > maxMatch {
 		r.refuse(&engine.Error{
@@ -436,6 +461,48 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.conclusive = true
 	r.check()
 	return v
+}
+
+// useExact makes a RegExp use the exact form of its pattern if a text needs that. It needs regexp2, which is slower.
+func (r *run) useExact(o *goja.Object, s goja.String) {
+	at, l, ok := insideOf(o)
+	if len(r.patterns.exact) == 0 || !ok || !l.matches {
+		return
+	}
+	text := patternSource(at, l)
+	exact, ok := r.patterns.exact[text]
+	if !ok || simple(s.String()) {
+		return
+	}
+	flags := o.Get("flags").String()
+	if strings.HasSuffix(text, pattern.Folded) {
+		flags = strings.Replace(flags, "i", "", 1)
+	}
+	key := flags + "/" + exact
+	made := r.exactPatterns[key]
+	if made == nil {
+		made = r.newExact(exact, flags)
+		if r.exactPatterns == nil {
+			r.exactPatterns = map[string]*goja.Object{}
+		}
+		r.exactPatterns[key] = made
+	}
+	other, _, _ := insideOf(made)
+	*(*unsafe.Pointer)(unsafe.Add(at, l.pattern)) = pointerAt(other, l.pattern)
+}
+
+// simple reports whether a pattern needs no exact form for a text.
+func simple(s string) bool { return onlyASCII(s) && !strings.Contains(s, "\r") }
+
+// newExact makes a RegExp whose pattern is not translated again.
+func (r *run) newExact(pattern, flags string) *goja.Object {
+	r.patterns.backtracks, r.asIs = true, true
+	defer func() { r.asIs = false }()
+	made, err := r.vm.New(r.regExps.Get("constructor"), asString(pattern), asString(flags))
+	if err != nil {
+		panic(err)
+	}
+	return made
 }
 
 // lastIndex returns a function that resets the position at which the next search of a regular expression begins to the current
@@ -477,6 +544,38 @@ func allMatched(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := matched(r, call, f)
 	r.sweepIterator(v, "RegExpStringIterator.prototype")
 	return v
+}
+
+// escapes are how the source of a pattern is written if it has such characters.
+var escapes = map[uint16]string{'\n': `\n`, '\r': `\r`, 0x2028: `\u2028`, 0x2029: `\u2029`, '/': `\/`}
+
+// writtenSource implements the getter source of regular expressions. goja writes / in another way.
+func writtenSource(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok || o.ClassName() != "RegExp" {
+		return f(call)
+	}
+	source := sourceOf(o)
+	if source == nil || source.Length() == 0 {
+		return f(call)
+	}
+	var b goja.StringBuilder
+	class, escaped := false, false
+	for i := range source.Length() {
+		c := source.CharAt(i)
+		text, ok := escapes[c]
+		switch {
+		case !ok || c == '/' && (class || escaped):
+			b.WriteString(source.Substring(i, i+1))
+		case escaped:
+			b.WriteUTF8String(text[1:])
+		default:
+			b.WriteUTF8String(text)
+		}
+		class = !escaped && c == '[' || class && (escaped || c != ']')
+		escaped = !escaped && c == '\\'
+	}
+	return b.String()
 }
 
 // patternText implements RegExp.prototype.toString, which works for any object with source and flags.

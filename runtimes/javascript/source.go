@@ -506,8 +506,7 @@ var (
 
 // prepare guards the objects that a file creates by its syntax.
 func (r *run) prepare(uses features) {
-	r.patterns.states = max(r.patterns.states, uses.patterns.states)
-	r.patterns.backtracks = r.patterns.backtracks || uses.patterns.backtracks
+	r.patterns.merge(uses.patterns)
 	if uses.regExp {
 		r.sweepRegExp()
 	}

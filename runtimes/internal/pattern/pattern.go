@@ -25,9 +25,10 @@ func (e *Error) Error() string { return e.Msg }
 // A Pattern is a translated pattern.
 type Pattern struct {
 	Text       string
-	States     int  // how many characters it has, each counted as often as it is repeated
-	Backtracks bool // it has look-around, back-references or large repetitions
-	KeepsCase  bool // Text is for the flag i, too: it has back-references
+	Exact      string // the same for a text that is not ASCII or has \r, if Text is wrong for such a text; else empty
+	States     int    // how many characters it has, each counted as often as it is repeated
+	Backtracks bool   // it has look-around, back-references or large repetitions
+	KeepsCase  bool   // Text is for the flag i, too: it has back-references
 }
 
 // Folded ends the text of a pattern that ignores case and is to be compiled without the flag i.
@@ -66,11 +67,43 @@ func Translate(source []uint16, flags string) (p Pattern, err error) {
 			t.fail("Invalid named reference")
 		}
 	}
-	p = Pattern{Text: t.out.String(), States: size.states, Backtracks: t.backtracks, KeepsCase: t.backReferences}
+	if strings.Count(flags, "u") > 1 {
+		t.at = 0
+		t.fail("a flag is given twice")
+	}
+	return t.finished(size.states), nil
+}
+
+// finished returns the pattern, whose text is written.
+func (t *translator) finished(states int) Pattern {
+	p := Pattern{Text: t.out.String(), States: states, Backtracks: t.backtracks, KeepsCase: t.backReferences}
+	if t.unicode && len(t.names) > 0 { // goja loses the names otherwise
+		p.Text, p.Backtracks = "(?=)"+p.Text, true
+	}
 	if t.ignoreCase && !t.backReferences {
 		p.Text += Folded
 	}
-	return p, nil
+	exact := t.exactly(p.Text)
+	switch {
+	case p.Backtracks:
+		p.Text = exact
+	case exact != p.Text:
+		p.Text, p.Exact = strings.ReplaceAll(p.Text, "\x00", ""), exact
+	}
+	return p
+}
+
+// exactly replaces assertions, which assert writes, by what they mean. Go's package regexp knows only ASCII words and only \n at the end
+// of a line, and has no look-around; for regexp2, to which goja changes after the first match, all letters are of words.
+func (t *translator) exactly(text string) string {
+	word := "0-9A-Z_a-z"
+	if t.unicode && t.ignoreCase {
+		word += `\u{17f}\u{212a}` // they are s and k in another case
+	}
+	after, before := "(?<=["+word+"])", "(?=["+word+"])"
+	notAfter, notBefore := "(?<!["+word+"])", "(?!["+word+"])"
+	return strings.NewReplacer("\x00^", `(?<![^\n\r\u2028\u2029])`, "\x00$", `(?![^\n\r\u2028\u2029])`,
+		"\x00\\b", "(?:"+after+notBefore+"|"+notAfter+before+")", "\x00\\B", "(?:"+after+before+"|"+notAfter+notBefore+")").Replace(text)
 }
 
 const tooLarge = "the classes of characters in it are too large"
@@ -191,14 +224,11 @@ func (t *translator) disjunction(depth int) size {
 func (t *translator) term(depth int) size {
 	begin := t.out.Len()
 	switch {
-	case t.eat("^"):
-		t.anchor("^", `(?<![^\n\r\u2028\u2029])`)
-		return size{states: 1}
-	case t.eat("$"):
-		t.anchor("$", `(?![^\n\r\u2028\u2029])`)
+	case t.eat("^"), t.eat("$"):
+		t.assert(string(t.in[t.at-1]), t.multiline)
 		return size{states: 1}
 	case t.eat(`\b`), t.eat(`\B`):
-		t.out.WriteString(`\` + string(t.in[t.at-1]))
+		t.assert(`\`+string(t.in[t.at-1]), true)
 		return size{states: 1}
 	case t.eat("(?="), t.eat("(?!"):
 		look := "(?" + string(t.in[t.at-1])
@@ -213,11 +243,10 @@ func (t *translator) term(depth int) size {
 	return t.quantifier(t.atom(depth), begin)
 }
 
-// anchor writes an assertion of the beginning or the end of the text, or with the flag m of a line.
-func (t *translator) anchor(text, line string) {
-	if t.multiline {
-		t.backtracks = true
-		text = line
+// assert writes an assertion. If it is not always the same here as in JavaScript, a mark is before it; see exactly.
+func (t *translator) assert(text string, marked bool) {
+	if marked {
+		t.out.WriteByte(0)
 	}
 	t.out.WriteString(text)
 }
