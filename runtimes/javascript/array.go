@@ -3,6 +3,7 @@ package javascript
 import (
 	"math"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -302,6 +303,21 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 		}
 	}
 	return listed(r, call, f)
+}
+
+// included is the guard of includes, for which 0 and -0 are the same. goja distinguishes them.
+func included(r *run, call goja.FunctionCall, f native) goja.Value {
+	v := found(r, call, f)
+	if what := call.Argument(0); kind(what) != "a number" || what.ToFloat() != 0 || v.ToBoolean() {
+		return v
+	}
+	call.Arguments = slices.Clone(call.Arguments)
+	if math.Signbit(call.Arguments[0].ToFloat()) {
+		call.Arguments[0] = r.vm.ToValue(0)
+	} else {
+		call.Arguments[0] = r.vm.ToValue(math.Copysign(0, -1))
+	}
+	return found(r, call, f)
 }
 
 // sorted passes the default order as a function, so that sorting can be stopped. Then it calls next.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dop251/goja"
@@ -55,7 +57,7 @@ func toISOString(_ *run, call goja.FunctionCall, f native) goja.Value {
 	return asString(fmt.Sprintf("%s%06d-", sign, year) + t.Format("01-02T15:04:05.000Z"))
 }
 
-// localDate implements the toLocale… methods of dates for American English, which is the default of Node.js.
+// localDate implements the toLocale… methods of dates for American English, which is the default of Node.js. The layout has Y for the year.
 func localDate(layout string) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.needAmerican(call.Arguments)
@@ -63,7 +65,12 @@ func localDate(layout string) func(*run, goja.FunctionCall, native) goja.Value {
 		if !ok {
 			return f(call)
 		}
-		return asString(t.In(time.Local).Format(layout))
+		t = t.In(time.Local)
+		year := t.Year()
+		if year < 1 {
+			year = 1 - year // before Christ
+		}
+		return asString(strings.Replace(t.Format(layout), "Y", strconv.Itoa(year), 1))
 	}
 }
 

@@ -222,17 +222,6 @@ func (r *run) deliberate(ex *goja.Exception) bool {
 	return newError.MatchString(from)
 }
 
-// absent are names of other JavaScript hosts that scripts often use.
-var absent = map[string]string{
-	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
-	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
-	"process": "there is no environment", "Buffer": "there are no modules of Node.js",
-	"window": "the global object is globalThis", "global": "the global object is globalThis",
-	"eval": "code cannot be made from text", "Proxy": "there are no proxies",
-	"BigInt":          "use a number up to 2^53, or text",
-	"structuredClone": "use JSON.parse(JSON.stringify(value))",
-}
-
 // advices are hints for messages of goja that begin with start.
 var advices = []struct{ start, hint string }{
 	{"Cannot read property", "use ?. where a field may be missing"},

@@ -88,7 +88,7 @@ func radixText(n, radix float64) string {
 	return b.String()
 }
 
-// wholeText writes an integer. Digits that a number of that size does not have are 0.
+// wholeText writes an integer. The last digits of a number above 2^53, which does not have that many, need not be those of V8.
 func wholeText(n, radix float64) string {
 	var reversed []byte
 	for ; n >= 1<<58; n /= radix {

@@ -30,7 +30,7 @@ var provided = map[string]*goja.Program{
 			if (typeof v === 'function') refuse('a function')
 			if (typeof v !== 'object' || v === null) return v
 			if (seen.has(v)) return seen.get(v)
-			const what = kind(v)
+			const what = v instanceof WeakMap || v instanceof WeakSet ? 'a weak collection' : kind(v)
 			switch (what) {
 			case 'a number': return v
 			case 'an array': {

@@ -171,6 +171,7 @@ type patternFeatures struct {
 	states     int               // the states of the largest one
 	backtracks bool              // at least one needs regexp2
 	exact      map[string]string // the exact forms of those that were translated and have one, by what goja has compiled
+	exactSize  float64           // how many characters these have
 }
 
 // merge adds the features of a file.
@@ -186,6 +187,9 @@ func (p *patternFeatures) merge(other patternFeatures) {
 func (p *patternFeatures) note(text, exact string) {
 	if p.exact == nil {
 		p.exact = map[string]string{}
+	}
+	if _, known := p.exact[text]; !known {
+		p.exactSize += float64(len(text) + len(exact))
 	}
 	p.exact[text] = exact
 }
@@ -213,7 +217,7 @@ type compiled struct {
 // other rules for case, and only \n at the end of a line.
 func translated(source []uint16, flags string) (compiled, *pattern.Error) {
 	text := string(utf16.Decode(source))
-	if !strings.ContainsAny(flags, "uim") && !strings.Contains(text, `\b`) && !strings.Contains(text, `\B`) {
+	if !strings.ContainsAny(flags, "uimvd") && !strings.Contains(text, `\b`) && !strings.Contains(text, `\B`) {
 		return compiled{text: text, flags: flags, states: states(text), backtracks: backtracks(text)}, nil
 	}
 	p, err := pattern.Translate(source, flags)
@@ -244,12 +248,16 @@ func (r *run) pattern(source goja.String, flags string) (text goja.String, goFla
 		units[i] = source.CharAt(i)
 	}
 	c, fault := translated(units, flags)
+	if fault != nil && fault.Large {
+		r.refusePattern()
+	}
 	if fault != nil {
 		panic(r.syntaxError(&engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}))
 	}
 	if !r.patterns.add(c) {
 		r.refusePattern()
 	}
+	r.need(r.patterns.exactSize, "the regular expressions")
 	r.sweepRegExp()
 	if !c.changed {
 		return source, flags
@@ -275,6 +283,9 @@ func (r *run) syntaxError(e *engine.Error) any {
 }
 
 func invalidPattern(fault *pattern.Error) string {
+	if fault.At < 0 {
+		return "the regular expression is not valid: " + fault.Msg
+	}
 	return fmt.Sprintf("the regular expression is not valid at character %d: %s", fault.At+1, fault.Msg)
 }
 
@@ -287,6 +298,7 @@ func (r *run) restoreSource(v goja.Value) {
 	if text := sourceOf(o); text != nil {
 		if source, ok := r.sources[text.String()]; ok {
 			setSource(o, source)
+			delete(r.sources, text.String())
 		}
 	}
 }
@@ -482,7 +494,7 @@ func (r *run) useExact(o *goja.Object, s goja.String) {
 	made := r.exactPatterns[key]
 	if made == nil {
 		made = r.newExact(exact, flags)
-		if r.exactPatterns == nil {
+		if len(r.exactPatterns)%maxExact == 0 { // it forgets the old ones
 			r.exactPatterns = map[string]*goja.Object{}
 		}
 		r.exactPatterns[key] = made
@@ -490,6 +502,9 @@ func (r *run) useExact(o *goja.Object, s goja.String) {
 	other, _, _ := insideOf(made)
 	*(*unsafe.Pointer)(unsafe.Add(at, l.pattern)) = pointerAt(other, l.pattern)
 }
+
+// maxExact is how many exact patterns are kept.
+const maxExact = 64
 
 // simple reports whether a pattern needs no exact form for a text.
 func simple(s string) bool { return onlyASCII(s) && !strings.Contains(s, "\r") }

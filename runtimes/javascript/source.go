@@ -247,7 +247,11 @@ func (c *checker) pattern(n *ast.RegExpLiteral) {
 	c.regExp = true
 	made, fault := translated(utf16.Encode([]rune(n.Pattern)), n.Flags)
 	if fault != nil {
-		c.err = c.fault(n.Idx, engine.KindSyntax, "%s", invalidPattern(fault))
+		kind := engine.KindSyntax
+		if fault.Large {
+			kind = engine.KindSource
+		}
+		c.err = c.fault(n.Idx, kind, "%s", invalidPattern(fault))
 		c.err.Hint = fault.Hint
 		return
 	}

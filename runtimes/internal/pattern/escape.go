@@ -18,7 +18,7 @@ func (t *translator) escape() size {
 			return t.reference(string(t.in[at:t.at]))
 		}
 		if t.at = at; t.unicode {
-			t.fail("Invalid escape")
+			t.fail("invalid escape")
 		}
 	}
 	if s, ok := t.classEscape(); ok {
@@ -31,7 +31,7 @@ func (t *translator) escape() size {
 func (t *translator) namedReference() size {
 	at := t.at
 	if !t.eat("<") {
-		t.fail("Invalid named reference")
+		t.fail("invalid named reference")
 	}
 	name := t.name()
 	t.references = append(t.references, reference{name, at})
@@ -82,7 +82,7 @@ func (t *translator) property() set {
 		end++
 	}
 	if t.peek() != '{' || end == len(t.in) {
-		t.fail("Invalid property name")
+		t.fail("\\p needs a property in braces")
 	}
 	name := string(t.in[t.at+1 : end])
 	s, fault := property(name)
@@ -101,7 +101,7 @@ var controls = map[rune]rune{'t': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\
 func (t *translator) charEscape(class bool) rune {
 	c := t.peek()
 	if c < 0 {
-		t.fail(`\ at end of pattern`)
+		t.fail("a backslash ends the pattern")
 	}
 	t.at++
 	if control, ok := controls[c]; ok {
@@ -129,7 +129,7 @@ func (t *translator) charEscape(class bool) rune {
 	}
 	if t.unicode && !strings.ContainsRune(`^$\.*+?()[]{}|/`, c) {
 		t.at--
-		t.fail("Invalid escape")
+		t.fail("invalid escape")
 	}
 	return c
 }
@@ -143,7 +143,7 @@ func (t *translator) control(class bool) rune {
 		return c % 32
 	}
 	if t.at--; t.unicode {
-		t.fail("Invalid unicode escape")
+		t.fail("invalid unicode escape")
 	}
 	return '\\'
 }
@@ -182,13 +182,13 @@ func (t *translator) codePoint() (r rune, ok bool) {
 			t.at++
 		}
 		if t.at == at || r > unicode.MaxRune || !t.eat("}") {
-			t.fail("Invalid Unicode escape")
+			t.fail("invalid Unicode escape")
 		}
 		return r, true
 	}
 	if r, ok = t.hex(4); !ok {
 		if t.unicode {
-			t.fail("Invalid Unicode escape")
+			t.fail("invalid Unicode escape")
 		}
 		return 0, false
 	}
@@ -222,10 +222,10 @@ func (t *translator) bracket() set {
 	for !t.eat("]") {
 		if !t.more() {
 			t.at = at
-			t.fail("Unterminated character class")
+			t.fail("unterminated character class")
 		}
 		if all = append(all, t.classRange()...); len(all) > 4*maxRanges {
-			t.fail(tooLarge)
+			t.refuse()
 		}
 	}
 	all = all.normal()
@@ -248,11 +248,11 @@ func (t *translator) classRange() set {
 	to, alsoSingle := t.classAtom()
 	switch {
 	case single && alsoSingle && from[0].lo > to[0].lo:
-		t.fail("Range out of order in character class")
+		t.fail("range out of order in character class")
 	case single && alsoSingle:
 		return set{{from[0].lo, to[0].lo}}
 	case t.unicode:
-		t.fail("Invalid character class")
+		t.fail("invalid character class")
 	}
 	return append(append(append(set{}, from...), to...), span{'-', '-'})
 }

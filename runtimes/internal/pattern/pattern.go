@@ -15,9 +15,11 @@ import (
 
 // An Error says what is wrong with a pattern, and where.
 type Error struct {
-	At   int // the offset in the pattern, in code units
+	At   int // the offset in the pattern, in code units; -1 if a flag is wrong
 	Msg  string
 	Hint string // may be empty
+
+	Large bool // the pattern exceeds a limit
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -42,6 +44,12 @@ const (
 
 // Translate translates a pattern with these flags.
 func Translate(source []uint16, flags string) (p Pattern, err error) {
+	if strings.Count(flags, "u") > 1 {
+		return Pattern{}, &Error{At: -1, Msg: "the flag u is there twice"}
+	}
+	if at := strings.IndexAny(flags, "vd"); at >= 0 {
+		return Pattern{}, &Error{At: -1, Msg: "the flag " + flags[at:at+1] + " is not supported", Hint: "the flags are g, i, m, s, u and y"}
+	}
 	t := &translator{
 		unicode: strings.Contains(flags, "u"), ignoreCase: strings.Contains(flags, "i"),
 		multiline: strings.Contains(flags, "m"), dotAll: strings.Contains(flags, "s"),
@@ -59,17 +67,13 @@ func Translate(source []uint16, flags string) (p Pattern, err error) {
 	}()
 	size := t.disjunction(0)
 	if t.more() {
-		t.fail("Unmatched ')'")
+		t.fail("no group begins before this )")
 	}
 	for _, ref := range t.references {
 		if !t.names[ref.name] {
 			t.at = ref.at
-			t.fail("Invalid named reference")
+			t.fail("invalid named reference")
 		}
-	}
-	if strings.Count(flags, "u") > 1 {
-		t.at = 0
-		t.fail("a flag is given twice")
 	}
 	return t.finished(size.states), nil
 }
@@ -105,8 +109,6 @@ func (t *translator) exactly(text string) string {
 	return strings.NewReplacer("\x00^", `(?<![^\n\r\u2028\u2029])`, "\x00$", `(?![^\n\r\u2028\u2029])`,
 		"\x00\\b", "(?:"+after+notBefore+"|"+notAfter+before+")", "\x00\\B", "(?:"+after+before+"|"+notAfter+notBefore+")").Replace(text)
 }
-
-const tooLarge = "the classes of characters in it are too large"
 
 // A size says how large a part of a pattern is.
 type size struct{ states, weight int }
@@ -176,6 +178,9 @@ func (t *translator) fail(format string, args ...any) {
 	panic(&Error{At: t.offsets[min(t.at, len(t.offsets)-1)], Msg: fmt.Sprintf(format, args...)})
 }
 
+// refuse ends the translation of a pattern that is too large.
+func (t *translator) refuse() { panic(&Error{Msg: "the classes of characters in it are too large", Large: true}) }
+
 func (t *translator) more() bool { return t.at < len(t.in) }
 
 // peek returns the next character, or -1 at the end.
@@ -202,7 +207,7 @@ func (t *translator) eat(s string) bool {
 // disjunction reads alternatives, up to the end or a closing bracket.
 func (t *translator) disjunction(depth int) size {
 	if depth > maxDepth {
-		t.fail("groups are nested deeper than %d", maxDepth)
+		panic(&Error{Msg: fmt.Sprintf("groups are nested deeper than %d", maxDepth), Large: true})
 	}
 	sum := size{}
 	for t.more() && t.peek() != ')' {
@@ -213,7 +218,7 @@ func (t *translator) disjunction(depth int) size {
 		}
 		sum = sum.plus(t.term(depth))
 		if sum.weight > maxWeight {
-			t.fail(tooLarge)
+			t.refuse()
 		}
 		sum.states = min(sum.states, maxWeight)
 	}
@@ -265,7 +270,7 @@ func (t *translator) group(begin string, depth int) size {
 	}
 	if !t.eat(")") {
 		t.at = at
-		t.fail("Unterminated group")
+		t.fail("unterminated group")
 	}
 	t.out.WriteByte(')')
 	return s.plus(size{states: 2})
@@ -284,7 +289,7 @@ func (t *translator) atom(depth int) size {
 	case t.eat("(?<"):
 		return t.group("(?<"+t.newName()+">", depth)
 	case t.eat("(?"):
-		t.fail("Invalid group")
+		t.fail("invalid group")
 	case t.eat("("):
 		return t.group("(", depth)
 	case t.eat("["):
@@ -292,9 +297,9 @@ func (t *translator) atom(depth int) size {
 	case t.eat(`\`):
 		return t.escape()
 	case strings.ContainsRune("*+?", t.peek()), t.peek() == '{' && t.repeats():
-		t.fail("Nothing to repeat")
+		t.fail("nothing to repeat")
 	case t.unicode && strings.ContainsRune("{}]", t.peek()):
-		t.fail("Lone quantifier brackets")
+		t.fail("write \\%c for this bracket", t.peek())
 	}
 	t.at++
 	return t.class(set{{t.in[t.at-1], t.in[t.at-1]}})
@@ -306,7 +311,7 @@ func (t *translator) newName() string {
 	name := t.name()
 	if t.names[name] {
 		t.at = at
-		t.fail("Duplicate capture group name")
+		t.fail("duplicate capture group name")
 	}
 	if t.names == nil {
 		t.names = map[string]bool{}
@@ -322,13 +327,13 @@ func (t *translator) name() string {
 	for !t.eat(">") {
 		r := t.peek()
 		if r < 0 || r != '$' && r != '_' && !unicode.IsLetter(r) && (b.Len() == 0 || !unicode.IsDigit(r)) {
-			t.fail("Invalid capture group name")
+			t.fail("invalid capture group name")
 		}
 		b.WriteRune(r)
 		t.at++
 	}
 	if b.Len() == 0 {
-		t.fail("Invalid capture group name")
+		t.fail("invalid capture group name")
 	}
 	return b.String()
 }
@@ -390,7 +395,7 @@ func (t *translator) quantifier(s size, begin int) size {
 		var ok bool
 		if least, most, ok = t.braces(); !ok {
 			if t.unicode && t.peek() == '{' {
-				t.fail("Incomplete quantifier")
+				t.fail("incomplete quantifier")
 			}
 			return s
 		}
@@ -430,7 +435,7 @@ func (t *translator) class(s set) size {
 	}
 	t.out.WriteByte(']')
 	if t.ranges += len(s); t.ranges > maxRanges {
-		t.fail(tooLarge)
+		t.refuse()
 	}
 	return size{1, len(s)}
 }

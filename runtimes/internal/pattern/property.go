@@ -36,7 +36,7 @@ func property(name string) (set, *Error) {
 	if unsupported[name] {
 		return nil, &Error{Msg: "\\p{" + name + "} is not supported", Hint: "\\p{Alphabetic}, \\p{L} and others are: list the characters, or use another property"}
 	}
-	return nil, &Error{Msg: "Invalid property name"}
+	return nil, &Error{Msg: "there is no property " + strconv.Quote(name), Hint: `for example \p{L}, \p{Lu}, \p{N}, \p{Alphabetic} or \p{Script=Greek}`}
 }
 
 // words returns the pairs in a text.
