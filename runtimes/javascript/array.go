@@ -308,7 +308,8 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 // included is the guard of includes, for which 0 and -0 are the same. goja distinguishes them.
 func included(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := found(r, call, f)
-	if what := call.Argument(0); kind(what) != "a number" || what.ToFloat() != 0 || v.ToBoolean() {
+	what := call.Argument(0)
+	if _, object := what.(*goja.Object); object || v.ToBoolean() || kind(what) != "a number" || what.ToFloat() != 0 {
 		return v
 	}
 	call.Arguments = slices.Clone(call.Arguments)

@@ -270,6 +270,7 @@ func replacedAll(r *run, call goja.FunctionCall, f native) goja.Value {
 	if s != nil {
 		r.need(r.countParts(s, call.Argument(0))*2*elementSize, "the places of a text")
 		if what, ok := call.Argument(0).(goja.String); ok && what.Length() == 0 {
+			r.sweepRegExp()
 			call.Arguments = slices.Concat([]goja.Value{r.sample(everyPlace)}, call.Arguments[min(1, len(call.Arguments)):])
 			v, _ := r.delegate(call, goja.SymReplace)
 			return v

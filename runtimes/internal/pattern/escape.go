@@ -55,7 +55,7 @@ func (t *translator) classEscape() (s set, ok bool) {
 		s = spaces
 	case 'w':
 		if s = wordCharacters; t.unicode && t.ignoreCase {
-			s = t.folding().of(s)
+			s = t.folded(s)
 		}
 	case 'p':
 		if !t.unicode {
@@ -233,7 +233,7 @@ func (t *translator) bracket() set {
 		return all
 	}
 	if t.ignoreCase {
-		all = t.folding().of(all)
+		all = t.folded(all)
 	}
 	return all.inverted()
 }

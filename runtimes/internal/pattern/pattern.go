@@ -125,6 +125,7 @@ type translator struct {
 	at      int
 	out     strings.Builder
 	ranges  int
+	known   map[string]set // see folded
 
 	groups     int  // how many groups capture
 	named      bool // a group has a name
@@ -179,7 +180,9 @@ func (t *translator) fail(format string, args ...any) {
 }
 
 // refuse ends the translation of a pattern that is too large.
-func (t *translator) refuse() { panic(&Error{Msg: "the classes of characters in it are too large", Large: true}) }
+func (t *translator) refuse() {
+	panic(&Error{Msg: "the classes of characters in it are too large", Large: true})
+}
 
 func (t *translator) more() bool { return t.at < len(t.in) }
 
@@ -415,7 +418,7 @@ func (t *translator) quantifier(s size, begin int) size {
 // class writes a set of characters.
 func (t *translator) class(s set) size {
 	if t.ignoreCase {
-		s = t.folding().of(s)
+		s = t.folded(s)
 	}
 	if len(s) == 1 && s[0].lo == s[0].hi {
 		t.char(s[0].lo)

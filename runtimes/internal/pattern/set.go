@@ -1,6 +1,8 @@
 package pattern
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"unicode"
@@ -81,22 +83,57 @@ func ofTable(table *unicode.RangeTable) set {
 
 // A folding says which characters are the same when case is ignored.
 type folding struct {
-	characters []rune // those for which there are others, sorted
-	same       map[rune][]rune
+	characters []rune   // those for which there are others, sorted
+	same       [][]rune // for each of them, all that are the same
 }
 
-// of returns s and all characters that are the same as one of s.
+// of returns s, which is normal, and all characters that are the same as one of s.
 func (f *folding) of(s set) set {
-	all := slices.Clone(s)
-	for _, span := range s {
-		at, _ := slices.BinarySearch(f.characters, span.lo)
-		for ; at < len(f.characters) && f.characters[at] <= span.hi; at++ {
-			for _, r := range f.same[f.characters[at]] {
-				all = append(all, set{{r, r}}...)
+	var more set
+	for _, part := range s {
+		at, _ := slices.BinarySearch(f.characters, part.lo)
+		for ; at < len(f.characters) && f.characters[at] <= part.hi; at++ {
+			for _, r := range f.same[at] {
+				if (r < part.lo || r > part.hi) && !s.has(r) {
+					more = append(more, span{r, r})
+				}
 			}
 		}
 	}
-	return all.normal()
+	if len(more) == 0 {
+		return s
+	}
+	return append(more, s...).normal()
+}
+
+// has reports whether r is in s, which is normal.
+func (s set) has(r rune) bool {
+	_, found := slices.BinarySearchFunc(s, r, func(part span, r rune) int {
+		switch {
+		case part.hi < r:
+			return -1
+		case part.lo > r:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+// folded returns s and all characters that are the same as one of s. It remembers the results, since a pattern often has the same class
+// many times.
+func (t *translator) folded(s set) set {
+	if len(s) == 1 && s[0].lo == s[0].hi {
+		return t.folding().of(s)
+	}
+	key := fmt.Sprint(s)
+	if t.known[key] == nil {
+		if t.known == nil {
+			t.known = map[string]set{}
+		}
+		t.known[key] = t.folding().of(s)
+	}
+	return t.known[key]
 }
 
 func (t *translator) folding() *folding {
@@ -121,7 +158,7 @@ var simpleFolding = sync.OnceValue(func() *folding {
 var upperFolding = sync.OnceValue(func() *folding {
 	return newFolding(func(r rune) rune {
 		upper := unicode.ToUpper(r)
-		if r > 0xffff || upper > 0xffff || r >= 0x80 && upper < 0x80 || twoUpper.contains(r) {
+		if r > 0xffff || upper > 0xffff || r >= 0x80 && upper < 0x80 || twoUpper.has(r) {
 			return r
 		}
 		return upper
@@ -130,10 +167,6 @@ var upperFolding = sync.OnceValue(func() *folding {
 
 // twoUpper are the characters that have an upper case of one character in Unicode's simple mapping, but two for toUpperCase.
 var twoUpper = set{{0x1f80, 0x1faf}, {0x1fb3, 0x1fb3}, {0x1fbc, 0x1fbc}, {0x1fc3, 0x1fc3}, {0x1fcc, 0x1fcc}, {0x1ff3, 0x1ff3}, {0x1ffc, 0x1ffc}}
-
-func (s set) contains(r rune) bool {
-	return slices.ContainsFunc(s, func(span span) bool { return span.lo <= r && r <= span.hi })
-}
 
 // newFolding returns the folding in which characters are the same if canonical returns the same for them.
 func newFolding(canonical func(rune) rune) *folding {
@@ -146,18 +179,20 @@ func newFolding(canonical func(rune) rune) *folding {
 			}
 		}
 	}
-	f := &folding{same: map[rune][]rune{}}
+	all := map[rune][]rune{}
 	for c, class := range classes {
 		if !slices.Contains(class, c) {
 			class = append(class, c)
 		}
-		if len(class) < 2 {
-			continue
-		}
 		for _, r := range class {
-			f.characters, f.same[r] = append(f.characters, r), class
+			if len(class) > 1 {
+				all[r] = class
+			}
 		}
 	}
-	slices.Sort(f.characters)
+	f := &folding{characters: slices.Sorted(maps.Keys(all))}
+	for _, r := range f.characters {
+		f.same = append(f.same, all[r])
+	}
 	return f
 }
