@@ -3,7 +3,6 @@ package javascript
 import (
 	"math"
 	goruntime "runtime"
-	"slices"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -305,20 +304,25 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
-// included is the guard of includes, for which 0 and -0 are the same. goja distinguishes them.
+// included is the guard of includes. goja does not find -0.
 func included(r *run, call goja.FunctionCall, f native) goja.Value {
-	v := found(r, call, f)
-	what := call.Argument(0)
-	if _, object := what.(*goja.Object); object || v.ToBoolean() || kind(what) != "a number" || what.ToFloat() != 0 {
-		return v
+	what, o := call.Argument(0), r.objectOf(call.This)
+	if _, object := what.(*goja.Object); object || o == nil || kind(what) != "a number" || what.ToFloat() != 0 {
+		return found(r, call, f)
 	}
-	call.Arguments = slices.Clone(call.Arguments)
-	if math.Signbit(call.Arguments[0].ToFloat()) {
-		call.Arguments[0] = r.vm.ToValue(0)
-	} else {
-		call.Arguments[0] = r.vm.ToValue(math.Copysign(0, -1))
+	list := r.snapshot(o, math.MaxInt, "the array")
+	n := r.lengthOf(list, "the array")
+	_, from := number(call, 1)
+	if from = math.Trunc(from); from < 0 {
+		from = max(0, from+float64(n))
 	}
-	return found(r, call, f)
+	for i := int(min(from, float64(n))); i < n; i++ {
+		r.check()
+		if element(list, i).StrictEquals(what) {
+			return r.vm.ToValue(true)
+		}
+	}
+	return r.vm.ToValue(false)
 }
 
 // sorted passes the default order as a function, so that sorting can be stopped. Then it calls next.
