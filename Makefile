@@ -39,7 +39,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas references clean
+.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas references builtins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -192,6 +192,10 @@ references: ## write the answers of Python, Jsonnet and npm again, with which th
 schemas: cluster ## write the embedded kinds and schemas of Kubernetes, read from the API server of the test cluster
 	@unset KUBECONFIG; dir=$$(mktemp -d); trap '$(BUILD)/cluster down --dir '$$dir'; rm -rf '$$dir EXIT; \
 	set -e; export $$($(BUILD)/cluster up --dir $$dir); $(GO) run ./test/schemas/generate
+
+builtins: ## write the answers of Node.js with which those of JavaScript are compared, and the tables of emoji; needs node 20
+	cd runtimes/javascript/testdata/builtins && TZ=UTC LC_ALL=en_US.UTF-8 node generate.js
+	cd runtimes/javascript/testdata/builtins && node emoji.js > $(CURDIR)/runtimes/internal/pattern/emoji.txt
 
 clean: ## remove the directory build
 	rm -rf $(BUILD)

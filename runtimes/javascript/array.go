@@ -304,6 +304,27 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
+// included is the guard of includes. goja does not find -0.
+func included(r *run, call goja.FunctionCall, f native) goja.Value {
+	what, o := call.Argument(0), r.objectOf(call.This)
+	if _, object := what.(*goja.Object); object || o == nil || kind(what) != "a number" || what.ToFloat() != 0 {
+		return found(r, call, f)
+	}
+	list := r.snapshot(o, math.MaxInt, "the array")
+	n := r.lengthOf(list, "the array")
+	_, from := number(call, 1)
+	if from = math.Trunc(from); from < 0 {
+		from = max(0, from+float64(n))
+	}
+	for i := int(min(from, float64(n))); i < n; i++ {
+		r.check()
+		if element(list, i).StrictEquals(what) {
+			return r.vm.ToValue(true)
+		}
+	}
+	return r.vm.ToValue(false)
+}
+
 // sorted passes the default order as a function, so that sorting can be stopped. Then it calls next.
 func sorted(next func(*run, goja.FunctionCall, native) goja.Value) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {

@@ -560,7 +560,7 @@ func (r *run) weighParts(v goja.Value, times float64) {
 // a run, if a file uses them.
 func (r *run) syntaxFunctions(used bool) []goja.Value {
 	if used && r.syntax == nil {
-		for _, f := range []native{r.limitProperties, r.limitPrototypes, r.limitOperand, r.spread, r.protectName, r.field, r.rest} {
+		for _, f := range []native{r.limitProperties, r.limitPrototypes, r.limitOperand, r.spread, r.protectName, r.field, r.rest, r.literal} {
 			r.syntax = append(r.syntax, r.vm.ToValue(f))
 		}
 	}

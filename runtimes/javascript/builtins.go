@@ -110,13 +110,13 @@ const iterators = "entries keys values @@Symbol.iterator"
 
 var builtins = table(
 	globals, ofObject, ofFunction, ofArray, ofString, ofRegExp, ofNumber, ofDate, ofMath, ofErrors, ofCollections, ofSymbol,
-	ofPromise, ofJSON, ofReflect, ofIterators, ofSyntax,
+	ofPromise, ofJSON, ofReflect, ofIterators, ofSyntax, ofProvided,
 )
 
 var globals = table(
 	safe(aHolder, "", "globalThis Math JSON Reflect"),
 	safe(aConstant, "", "NaN Infinity undefined @@Symbol.toStringTag"),
-	limited(byNumbers, "", "isNaN isFinite", guard{call: ofNumbers}),
+	limited(byNumbers, "", "isNaN isFinite", guard{call: ofOneNumber}),
 	limited(byReading, "", "parseInt parseFloat", guard{call: onText(64)}),
 	limited(byReading, "", "encodeURI encodeURIComponent", guard{call: onText(9)}),
 	limited(byReading, "", "decodeURI decodeURIComponent", guard{call: onText(4)}),
@@ -188,7 +188,8 @@ var ofArray = table(
 	limited("the sum of the lengths", "Array.prototype", "concat", guard{call: concatenatedLists}),
 	limited("the length of the result, counted", "Array.prototype", "flat", guard{call: flattened}),
 	limited(byLength+"; what the function gives is counted", "Array.prototype", "flatMap", guard{call: flatMapped}),
-	limited(byLength+", times that of a text that is looked for", "Array.prototype", "includes indexOf lastIndexOf", guard{call: found}),
+	limited(byLength+", times that of a text that is looked for", "Array.prototype", "indexOf lastIndexOf", guard{call: found}),
+	limited(byLength+", times that of a text that is looked for", "Array.prototype", "includes", guard{call: included}),
 	limited("the length of the result, counted", "Array.prototype", "join toLocaleString", guard{call: joined}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "sort", guard{call: sorted(changed)}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "toSorted", guard{call: sorted(listed)}),
@@ -209,9 +210,9 @@ var ofString = table(
 	limited(byText+", or counted where a function makes it", "String.prototype", "replace", guard{call: replaced}),
 	limited(byText+", or counted where a function makes it", "String.prototype", "replaceAll", guard{call: replacedAll}),
 	limited("how many parts there will be", "String.prototype", "split", guard{call: split}),
-	limited(byReading, "String.prototype", "toLowerCase toUpperCase toLocaleLowerCase toLocaleUpperCase trim trimStart trimEnd "+
-		"trimLeft trimRight", guard{call: ofText(4)}),
-	limited(byReading, "String.prototype", "normalize", guard{call: ofText(32)}),
+	limited(byReading, "String.prototype", "toLowerCase toUpperCase trim trimStart trimEnd trimLeft trimRight", guard{call: converted(4)}),
+	limited(byReading, "String.prototype", "toLocaleLowerCase toLocaleUpperCase", guard{call: localText}),
+	limited(byReading, "String.prototype", "normalize", guard{call: converted(32)}),
 	limited(byReading, "String.prototype", "localeCompare", guard{call: compared}),
 	limited(bySearch, "String.prototype", "includes indexOf lastIndexOf", guard{call: searched}),
 	limited("the states of the pattern", "String.prototype", "match", guard{call: patternOf(goja.SymMatch)}),
@@ -222,12 +223,13 @@ var ofString = table(
 
 // The pattern of a regular expression is checked when it is made, the text when it is matched.
 var ofRegExp = table(
-	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs}),
+	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs, made: (*run).restoreSource}),
 	safe(aHolder, "RegExp", "prototype"),
 	safe(looksAtOne, "RegExp", "@@Symbol.species"),
 	gone("it would change a pattern that was judged", "RegExp.prototype", "compile"),
-	safe("a pattern is bounded", "RegExp.prototype", "source"),
-	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global ignoreCase multiline sticky unicode"),
+	limited("a pattern is bounded", "RegExp.prototype", "source", guard{call: writtenSource}),
+	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global multiline sticky unicode"),
+	limited("looks at one property", "RegExp.prototype", "ignoreCase", guard{call: ignoresCase}),
 	limited(byText, "RegExp.prototype", "toString", guard{call: patternText}),
 	limited(byPattern, "RegExp.prototype", "exec test @@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
 		guard{call: matched}),
@@ -241,8 +243,11 @@ var ofNumber = table(
 	safe(aConstant, "Number", "EPSILON MAX_SAFE_INTEGER MAX_VALUE MIN_SAFE_INTEGER MIN_VALUE NEGATIVE_INFINITY NaN POSITIVE_INFINITY"),
 	safe(looksAtOne, "Number", "isFinite isInteger isNaN isSafeInteger"),
 	limited(byReading, "Number", "parseInt parseFloat", guard{call: onText(64)}),
-	limited(byNumbers, "Number.prototype", "toExponential toFixed toPrecision toString", guard{call: ofNumbers}), // at most 1,100 characters
-	safe(fixedText, "Number.prototype", "toLocaleString valueOf"),
+	limited(byNumbers, "Number.prototype", "toExponential toFixed", guard{call: ofNumbers}), // at most 1,100 characters
+	limited(byNumbers, "Number.prototype", "toPrecision", guard{call: toPrecision}),
+	limited(byNumbers, "Number.prototype", "toString", guard{call: inRadix}),
+	limited(fixedText, "Number.prototype", "toLocaleString", guard{call: localNumber}),
+	safe(fixedText, "Number.prototype", "valueOf"),
 	safe(looksAtOne, "Boolean.prototype", "toString valueOf"),
 )
 
@@ -250,15 +255,19 @@ var ofDate = table(
 	limited(byReading+"; "+byNumbers, "", "Date", guard{args: dateArgs}),
 	safe(aHolder, "Date", "prototype"),
 	safe("the clock, which stands still", "Date", "now"),
-	limited(byReading, "Date", "parse", guard{call: onText(1000)}),
+	limited(byReading, "Date", "parse", guard{call: parsedDate}),
 	limited(byNumbers, "Date", "UTC", guard{call: ofNumbers}),
-	limited(byNumbers, "Date.prototype", "setDate setFullYear setHours setMilliseconds setMinutes setMonth setSeconds setTime "+
-		"setUTCDate setUTCFullYear setUTCHours setUTCMilliseconds setUTCMinutes setUTCMonth setUTCSeconds", guard{call: ofNumbers}),
+	limited(byNumbers, "Date.prototype", "setDate setFullYear setHours setMinutes setMonth setSeconds setTime "+
+		"setUTCDate setUTCFullYear setUTCHours setUTCMinutes setUTCMonth setUTCSeconds", guard{call: ofNumbers}),
+	limited(byNumbers, "Date.prototype", "setMilliseconds setUTCMilliseconds", guard{call: setMilliseconds}),
 	safe("makes one number of a date", "Date.prototype", "getDate getDay getFullYear getHours getMilliseconds getMinutes getMonth "+
 		"getSeconds getTime getTimezoneOffset getUTCDate getUTCDay getUTCFullYear getUTCHours getUTCMilliseconds getUTCMinutes "+
 		"getUTCMonth getUTCSeconds valueOf"),
-	safe(fixedText, "Date.prototype", "toDateString toISOString toLocaleDateString toLocaleString toLocaleTimeString toString "+
-		"toTimeString toUTCString"),
+	safe(fixedText, "Date.prototype", "toDateString toString toTimeString toUTCString"),
+	limited(fixedText, "Date.prototype", "toISOString", guard{call: toISOString}),
+	limited(fixedText, "Date.prototype", "toLocaleDateString", guard{call: localDate("1/2/Y")}),
+	limited(fixedText, "Date.prototype", "toLocaleString", guard{call: localDate("1/2/Y, 3:04:05 PM")}),
+	limited(fixedText, "Date.prototype", "toLocaleTimeString", guard{call: localDate("3:04:05 PM")}),
 	safe(callsOne, "Date.prototype", "toJSON @@Symbol.toPrimitive"),
 )
 
@@ -353,6 +362,11 @@ var ofIterators = table(
 		"SetIterator.prototype.@@Symbol.toStringTag StringIterator.prototype.@@Symbol.toStringTag "+
 		"RegExpStringIterator.prototype.@@Symbol.toStringTag"),
 	safe(looksAtOne, "Iterator.prototype", "@@Symbol.iterator"),
+)
+
+// ofProvided are the functions that goja lacks; see provided.go.
+var ofProvided = table(
+	safe("a script of this package", "", "structuredClone Object.groupBy String.prototype.isWellFormed String.prototype.toWellFormed"),
 )
 
 // ofSyntax are the own properties of objects that syntax makes.

@@ -149,6 +149,12 @@ func TestTableIsComplete(t *testing.T) {
 			t.Errorf("%s: no reason in the table", path)
 		}
 	}
+	for path := range provided {
+		if !listed[path] || pristine[path] {
+			t.Errorf("%s: not in the table, or goja has it now", path)
+		}
+		delete(listed, path)
+	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(pristine)), slices.Sorted(maps.Keys(listed))); diff != "" {
 		t.Errorf("- goja, + the table:\n%s", diff)
 	}
@@ -160,6 +166,9 @@ func TestTableIsComplete(t *testing.T) {
 // Scripts have exactly the properties of the table.
 func TestRealm(t *testing.T) {
 	want := map[string]bool{"console": true}
+	for path := range provided {
+		want[path], want[path+".prototype"] = true, true
+	}
 	for path := range pristine {
 		if builtins[path].safety != removed {
 			want[path] = true

@@ -86,7 +86,11 @@ func (r *run) throwable(err error) any {
 	if !errors.As(err, &fault) {
 		return err // it is goja's own error
 	}
-	object := r.vm.NewTypeError(fault.Msg)
+	return r.noted(r.vm.NewTypeError(fault.Msg), fault)
+}
+
+// noted returns an object that is thrown for an error.
+func (r *run) noted(object *goja.Object, fault *engine.Error) *goja.Object {
 	if r.faults == nil {
 		r.faults = map[*goja.Object]*engine.Error{}
 	}
@@ -216,17 +220,6 @@ func (r *run) deliberate(ex *goja.Exception) bool {
 	}
 	_, from := r.source(stack[0])
 	return newError.MatchString(from)
-}
-
-// absent are names of other JavaScript hosts that scripts often use.
-var absent = map[string]string{
-	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
-	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
-	"process": "there is no environment", "Buffer": "there are no modules of Node.js",
-	"window": "the global object is globalThis", "global": "the global object is globalThis",
-	"eval": "code cannot be made from text", "Proxy": "there are no proxies",
-	"BigInt":          "use a number up to 2^53, or text",
-	"structuredClone": "use JSON.parse(JSON.stringify(value))",
 }
 
 // advices are hints for messages of goja that begin with start.

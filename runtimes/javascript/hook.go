@@ -52,6 +52,7 @@ var instrument = sync.OnceValue(func() (err error) {
 		tmpl := template(find(vm, path))
 		confine(tmpl, path)
 		patch(tmpl, path)
+		provide(tmpl, path)
 		confined[tmpl.UnsafePointer()] = true
 	}
 	return nil
@@ -95,6 +96,8 @@ type inside struct {
 	wrapped   uintptr // goja.Value, what a pattern with a rest splits
 	entries   uintptr // *orderedMap, of a Map or Set
 	source    uintptr // goja.String, of a RegExp
+	pattern   uintptr // *regexpPattern, of a RegExp
+	compiled  uintptr // string, the source in that
 	frames    uintptr // []goja.StackFrame, of an Error
 	stacked   uintptr // bool, whether its stack was converted to text
 
@@ -125,7 +128,8 @@ func learn(vm *goja.Runtime) {
 	orderedMapType = mustField(t.Elem(), "symValues", nil).Type
 	props := mustField(tmpl.Type.Elem(), "props", nil)
 	made := reflect.NewAt(props.Type, unsafe.Add(template(vm.GlobalObject()).UnsafePointer(), props.Offset)).Elem()
-	v := made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)(vm)
+	methodProperty = made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)
+	v := methodProperty(vm)
 	propertyType = reflect.TypeOf(v)
 	valueOffset = mustField(propertyType.Elem(), "value", reflect.TypeFor[goja.Value]()).Offset
 	getterOffset = mustField(propertyType.Elem(), "getterFunc", reflect.TypeFor[*goja.Object]()).Offset
@@ -210,12 +214,27 @@ func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 	}
 	l.tmpl, l.templated = offset(t.Elem(), "tmpl", nil)
 	l.entries, l.collects = offset(t.Elem(), "m", orderedMapType)
-	l.source, l.matches = offset(t.Elem(), "source", reflect.TypeFor[goja.String]())
+	if l.source, l.matches = offset(t.Elem(), "source", reflect.TypeFor[goja.String]()); l.matches {
+		l.pattern, l.compiled, l.matches = patternOffsets(t.Elem())
+	}
 	if l.frames, l.fails = offset(t.Elem(), "stack", reflect.TypeFor[[]goja.StackFrame]()); l.fails {
 		l.stacked, l.fails = offset(t.Elem(), "stackPropAdded", reflect.TypeFor[bool]())
 	}
 	insides.Store(t, l)
 	return at, l, true
+}
+
+// patternOffsets returns the offset of the pattern of a RegExp, and that of the source in it.
+func patternOffsets(t reflect.Type) (pattern, compiled uintptr, ok bool) {
+	f, ok := t.FieldByName("pattern")
+	if !ok || f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct {
+		return 0, 0, false
+	}
+	if pattern, ok = offset(t, "pattern", nil); !ok {
+		return 0, 0, false
+	}
+	compiled, ok = offset(f.Type.Elem(), "src", reflect.TypeFor[string]())
+	return pattern, compiled, ok
 }
 
 // offset returns the offset of a field, which may be in an embedded struct.

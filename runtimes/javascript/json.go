@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -22,7 +23,13 @@ func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 	call = r.argTexts(call, 0)
 	if s, ok := call.Argument(0).(goja.String); ok {
 		r.needText(size(s), "the JSON text")
-		r.weigh(s.String())
+		text := s.String()
+		r.weigh(text)
+		if loneEscape(text) || strings.ContainsRune(text, utf8.RuneError) && !wellFormed(s) {
+			panic(r.syntaxError(&engine.Error{
+				Kind: engine.KindRuntime, Msg: "SyntaxError: the JSON text has half of a surrogate pair, for example \\ud83d without \\ude00",
+			}))
+		}
 	}
 	reviver, ok := goja.AssertFunction(call.Argument(1))
 	if !ok {
@@ -32,6 +39,59 @@ func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 	root := r.vm.NewObject()
 	_ = root.Set("", f(call))
 	return r.revive(reviver, root, "")
+}
+
+// loneEscape reports whether a JSON text has the escape of half of a surrogate pair: goja would read U+FFFD.
+func loneEscape(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		c := escapedUnit(text[i:])
+		switch {
+		case !utf16.IsSurrogate(c):
+			i++
+		case utf16.DecodeRune(c, escapedUnit(text[min(i+6, len(text)):])) == utf8.RuneError:
+			return true
+		default:
+			i += 11
+		}
+	}
+	return false
+}
+
+// escapedUnit returns the code unit that an escape at the beginning of a text stands for, or -1.
+func escapedUnit(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	c, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(c)
+}
+
+// wellFormed reports whether a text has no half of a surrogate pair.
+func wellFormed(s goja.String) bool {
+	for i := range s.Length() {
+		if lone(s, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// lone reports whether the code unit at a place is half of a surrogate pair.
+func lone(s goja.String, i int) bool {
+	c := rune(s.CharAt(i))
+	switch {
+	case !utf16.IsSurrogate(c):
+		return false
+	case c < 0xdc00:
+		return i+1 == s.Length() || utf16.DecodeRune(c, rune(s.CharAt(i+1))) == utf8.RuneError
+	}
+	return i == 0 || utf16.DecodeRune(rune(s.CharAt(i-1)), c) == utf8.RuneError
 }
 
 // weigh refuses JSON text whose values would be too large or nested too deeply.
@@ -216,7 +276,7 @@ func (w *jsonWriter) scalar(v goja.Value) bool {
 	case "a string":
 		s := v.(goja.String)
 		w.need(size(s))
-		w.quote(s.String())
+		w.quoteText(s)
 	case "a number":
 		if f := v.ToFloat(); math.IsNaN(f) || math.IsInf(f, 0) {
 			w.b.WriteString("null")
@@ -281,6 +341,9 @@ func (w *jsonWriter) object(o *goja.Object) {
 	for _, key := range keys {
 		v := o.Get(key)
 		if v == nil {
+			if w.keys == nil && strings.ContainsRune(key, utf8.RuneError) {
+				panic(w.r.vm.NewTypeError("the name of a property has half of a surrogate pair"))
+			}
 			continue
 		}
 		before := w.b.Len()
@@ -317,8 +380,35 @@ func (w *jsonWriter) newline(depth int) {
 }
 
 func (w *jsonWriter) quote(s string) {
-	const hex = "0123456789abcdef"
 	w.b.WriteByte('"')
+	w.characters(s)
+	w.b.WriteByte('"')
+}
+
+// quoteText is quote for a text, which may have halves of surrogate pairs: these are escaped.
+func (w *jsonWriter) quoteText(s goja.String) {
+	text := s.String()
+	if !strings.ContainsRune(text, utf8.RuneError) {
+		w.quote(text)
+		return
+	}
+	w.b.WriteByte('"')
+	from := 0
+	for i := range s.Length() {
+		if lone(s, i) {
+			w.characters(s.Substring(from, i).String())
+			fmt.Fprintf(&w.b, `\u%04x`, s.CharAt(i))
+			from = i + 1
+		}
+	}
+	w.characters(s.Substring(from, s.Length()).String())
+	w.b.WriteByte('"')
+	w.need(0)
+}
+
+// characters writes the characters of a text.
+func (w *jsonWriter) characters(s string) {
+	const hex = "0123456789abcdef"
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -338,5 +428,4 @@ func (w *jsonWriter) quote(s string) {
 		}
 	}
 	w.b.WriteString(s[from:])
-	w.b.WriteByte('"')
 }

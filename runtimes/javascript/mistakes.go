@@ -54,13 +54,16 @@ var otherNames = map[string]string{
 	"std": "std is of Jsonnet: use the methods of strings, arrays, Object and Math",
 }
 
-// otherMethods are methods of Python, and what to write in JavaScript.
+// otherMethods are methods of Python and of newer versions of JavaScript, and what to write in JavaScript.
 var otherMethods = map[string]string{
 	"append": "write list.push(x)", "extend": "write list.push(...more)", "format": "write `${x}-pod` in backquotes",
 	"join": `write list.join(", ")`, "items": "write Object.entries(x)", "keys": "write Object.keys(x)", "values": "write Object.values(x)",
 	"get": "write x.key ?? y, or x[key] ?? y", "startswith": "write startsWith", "endswith": "write endsWith",
 	"strip": "write trim", "lower": "write toLowerCase", "upper": "write toUpperCase", "update": "write Object.assign(x, y)",
 	"setdefault": "write x[key] ??= y",
+
+	"groupBy":   "Object.groupBy(list, x => key) exists; Map.groupBy does not",
+	"fromAsync": "write await Promise.all([...list])",
 }
 
 // mistakes are those that the parsers of goja and esbuild report.

@@ -181,6 +181,8 @@ func (p *program) resolve(from, name string) (string, error) {
 	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))
 	hint := host.Chain{from}.Loadable(p.files, "required", libraryNames[0])
 	switch {
+	case absentModule(name) != "":
+		hint = absentModule(name)
 	case !p.typescript && host.Exists(p.files, from, name+".ts"):
 		hint = "a script in JavaScript cannot require TypeScript: set language: TypeScript for the script"
 	case slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name):

@@ -1,12 +1,14 @@
 package javascript
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
 
@@ -15,6 +17,7 @@ import (
 
 	"metascript/engine"
 	"metascript/engine/cputime"
+	"metascript/runtimes/internal/pattern"
 )
 
 // Regular expressions. goja uses Go's package regexp where it can. The time of a match grows with the size of the pattern times the
@@ -165,27 +168,170 @@ var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
 // patternFeatures describe the regular expressions that a script has made.
 type patternFeatures struct {
-	states     int  // the states of the largest one
-	backtracks bool // at least one needs regexp2
+	states     int               // the states of the largest one
+	backtracks bool              // at least one needs regexp2
+	exact      map[string]string // the exact forms of those that were translated and have one, by what goja has compiled
+	exactSize  float64           // how many characters these have
 }
 
-// add adds a pattern. ok is false if the pattern exceeds a limit.
-func (p *patternFeatures) add(pattern, flags string) (ok bool) {
-	n := states(pattern)
-	p.states = max(p.states, n)
-	p.backtracks = p.backtracks || backtracks(pattern)
-	return n <= maxPattern && folded(pattern, flags) <= maxFolded
+// merge adds the features of a file.
+func (p *patternFeatures) merge(other patternFeatures) {
+	p.states = max(p.states, other.states)
+	p.backtracks = p.backtracks || other.backtracks
+	for text, exact := range other.exact {
+		p.note(text, exact)
+	}
+}
+
+// note records the exact form of a pattern.
+func (p *patternFeatures) note(text, exact string) {
+	if p.exact == nil {
+		p.exact = map[string]string{}
+	}
+	if _, known := p.exact[text]; !known {
+		p.exactSize += float64(len(text) + len(exact))
+	}
+	p.exact[text] = exact
+}
+
+// add adds a pattern that goja is to compile. ok is false if the pattern exceeds a limit.
+func (p *patternFeatures) add(c compiled) (ok bool) {
+	p.states = max(p.states, c.states)
+	p.backtracks = p.backtracks || c.backtracks
+	if c.exact != "" {
+		p.note(c.text, c.exact)
+	}
+	return c.states <= maxPattern && folded(c.text, c.flags) <= maxFolded
+}
+
+// A compiled is what goja compiles for a pattern.
+type compiled struct {
+	text, flags string
+	states      int
+	backtracks  bool
+	changed     bool   // it is not the pattern that the script has
+	exact       string // see [pattern.Pattern]
+}
+
+// translated returns what goja compiles for a pattern. It is another one if goja would not do what the pattern says: it knows no \p{…},
+// other rules for case, and only \n at the end of a line.
+func translated(source []uint16, flags string) (compiled, *pattern.Error) {
+	text := string(utf16.Decode(source))
+	if !strings.ContainsAny(flags, "uimvd") && !strings.Contains(text, `\b`) && !strings.Contains(text, `\B`) {
+		return compiled{text: text, flags: flags, states: states(text), backtracks: backtracks(text)}, nil
+	}
+	p, err := pattern.Translate(source, flags)
+	var fault *pattern.Error
+	if errors.As(err, &fault) {
+		return compiled{}, fault
+	}
+	if !p.KeepsCase {
+		flags = strings.Replace(flags, "i", "", 1)
+	}
+	return compiled{p.Text, flags, p.States, p.Backtracks, true, p.Exact}, nil
 }
 
 // tooManyStates is the message for a pattern that exceeds a limit.
 var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large character classes that ignore case", maxPattern)
 
-// pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit.
-func (r *run) pattern(pattern goja.String, flags string) {
-	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String(), flags) {
-		r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
+// pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit. It returns the text and
+// the flags for goja.
+func (r *run) pattern(source goja.String, flags string) (text goja.String, goFlags string) {
+	if r.asIs {
+		return source, flags
 	}
+	if source.Length() > maxPattern {
+		r.refusePattern()
+	}
+	units := make([]uint16, source.Length())
+	for i := range units {
+		units[i] = source.CharAt(i)
+	}
+	c, fault := translated(units, flags)
+	if fault != nil && fault.Large {
+		r.refusePattern()
+	}
+	if fault != nil {
+		panic(r.syntaxError(&engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}))
+	}
+	if !r.patterns.add(c) {
+		r.refusePattern()
+	}
+	r.need(r.patterns.exactSize, "the regular expressions")
 	r.sweepRegExp()
+	if !c.changed {
+		return source, flags
+	}
+	if r.sources == nil {
+		r.sources = map[string]goja.String{}
+	}
+	r.sources[c.text] = source
+	return asString(c.text), c.flags
+}
+
+func (r *run) refusePattern() {
+	r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
+}
+
+// syntaxError returns the SyntaxError that a script gets for e.
+func (r *run) syntaxError(e *engine.Error) any {
+	object, err := r.vm.New(r.vm.GlobalObject().Get("SyntaxError"), asString(e.Msg))
+	if err != nil {
+		return r.throwable(e)
+	}
+	return r.noted(object, e)
+}
+
+func invalidPattern(fault *pattern.Error) string {
+	if fault.At < 0 {
+		return "the regular expression is not valid: " + fault.Msg
+	}
+	return fmt.Sprintf("the regular expression is not valid at character %d: %s", fault.At+1, fault.Msg)
+}
+
+// restoreSource makes the source of a pattern what the script wrote, if goja has compiled another one.
+func (r *run) restoreSource(v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return
+	}
+	if text := sourceOf(o); text != nil {
+		if source, ok := r.sources[text.String()]; ok {
+			setSource(o, source)
+			delete(r.sources, text.String())
+		}
+	}
+}
+
+// literal is inserted by source.go around a literal whose pattern was translated. The second argument is the source.
+func (r *run) literal(call goja.FunctionCall) goja.Value {
+	setSource(call.Arguments[0].(*goja.Object), call.Arguments[1].(goja.String))
+	return call.Arguments[0]
+}
+
+func setSource(o *goja.Object, source goja.String) {
+	if at, l, ok := insideOf(o); ok && l.matches {
+		*(*goja.String)(unsafe.Add(at, l.source)) = source
+	}
+}
+
+// ignoresCase is the guard of the getter ignoreCase: goja does not get the flag for a pattern that was translated.
+func ignoresCase(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.This.(*goja.Object); ok {
+		if at, l, ok := insideOf(o); ok && l.matches && strings.HasSuffix(patternSource(at, l), pattern.Folded) {
+			return r.vm.ToValue(true)
+		}
+	}
+	return f(call)
+}
+
+// patternSource returns the pattern that goja compiled for a RegExp.
+func patternSource(at unsafe.Pointer, l inside) string {
+	p := pointerAt(at, l.pattern)
+	if p == nil { // of the prototype
+		return ""
+	}
+	return *(*string)(unsafe.Add(p, l.compiled))
 }
 
 // sweepRegExp guards the prototype of regular expressions. It gets the prototype from a literal, since the script may have changed
@@ -226,7 +372,9 @@ func (r *run) harmless(names []string) bool {
 
 func newPattern(r *run, call goja.FunctionCall, f native) goja.Value {
 	call.Arguments = patternArgs(r, call.Arguments)
-	return f(call)
+	v := f(call)
+	r.restoreSource(v)
+	return v
 }
 
 func patternArgs(r *run, args []goja.Value) []goja.Value {
@@ -258,9 +406,8 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 		r.pattern(pattern, "")
 		return []goja.Value{pattern, flags}
 	}
-	s = s.Substring(0, min(maxFlags, s.Length()))
-	r.pattern(pattern, s.String())
-	return []goja.Value{pattern, s}
+	text, goFlags := r.pattern(pattern, s.Substring(0, min(maxFlags, s.Length())).String())
+	return []goja.Value{text, asString(goFlags)}
 }
 
 // maxFlags is more than the number of flags that exist. goja reports an error for that many.
@@ -303,6 +450,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	if !ok {
 		return f(call)
 	}
+	r.useExact(call.This.(*goja.Object), s)
 	work := float64(s.Length()+1) * float64(r.patterns.states+1)
 	if work > maxMatch {
 		r.refuse(&engine.Error{
@@ -325,6 +473,51 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.conclusive = true
 	r.check()
 	return v
+}
+
+// useExact makes a RegExp use the exact form of its pattern if a text needs that. It needs regexp2, which is slower.
+func (r *run) useExact(o *goja.Object, s goja.String) {
+	at, l, ok := insideOf(o)
+	if len(r.patterns.exact) == 0 || !ok || !l.matches {
+		return
+	}
+	text := patternSource(at, l)
+	exact, ok := r.patterns.exact[text]
+	if !ok || simple(s.String()) {
+		return
+	}
+	flags := o.Get("flags").String()
+	if strings.HasSuffix(text, pattern.Folded) {
+		flags = strings.Replace(flags, "i", "", 1)
+	}
+	key := flags + "/" + exact
+	made := r.exactPatterns[key]
+	if made == nil {
+		made = r.newExact(exact, flags)
+		if len(r.exactPatterns)%maxExact == 0 { // it forgets the old ones
+			r.exactPatterns = map[string]*goja.Object{}
+		}
+		r.exactPatterns[key] = made
+	}
+	other, _, _ := insideOf(made)
+	*(*unsafe.Pointer)(unsafe.Add(at, l.pattern)) = pointerAt(other, l.pattern)
+}
+
+// maxExact is how many exact patterns are kept.
+const maxExact = 64
+
+// simple reports whether a pattern needs no exact form for a text.
+func simple(s string) bool { return onlyASCII(s) && !strings.Contains(s, "\r") }
+
+// newExact makes a RegExp whose pattern is not translated again.
+func (r *run) newExact(pattern, flags string) *goja.Object {
+	r.patterns.backtracks, r.asIs = true, true
+	defer func() { r.asIs = false }()
+	made, err := r.vm.New(r.regExps.Get("constructor"), asString(pattern), asString(flags))
+	if err != nil {
+		panic(err)
+	}
+	return made
 }
 
 // lastIndex returns a function that resets the position at which the next search of a regular expression begins to the current
@@ -366,6 +559,38 @@ func allMatched(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := matched(r, call, f)
 	r.sweepIterator(v, "RegExpStringIterator.prototype")
 	return v
+}
+
+// escapes are how the source of a pattern is written if it has such characters.
+var escapes = map[uint16]string{'\n': `\n`, '\r': `\r`, 0x2028: `\u2028`, 0x2029: `\u2029`, '/': `\/`}
+
+// writtenSource implements the getter source of regular expressions. goja writes / in another way.
+func writtenSource(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok || o.ClassName() != "RegExp" {
+		return f(call)
+	}
+	source := sourceOf(o)
+	if source == nil || source.Length() == 0 {
+		return f(call)
+	}
+	var b goja.StringBuilder
+	class, escaped := false, false
+	for i := range source.Length() {
+		c := source.CharAt(i)
+		text, ok := escapes[c]
+		switch {
+		case !ok || c == '/' && (class || escaped):
+			b.WriteString(source.Substring(i, i+1))
+		case escaped:
+			b.WriteUTF8String(text[1:])
+		default:
+			b.WriteUTF8String(text)
+		}
+		class = !escaped && c == '[' || class && (escaped || c != ']')
+		escaped = !escaped && c == '\\'
+	}
+	return b.String()
 }
 
 // patternText implements RegExp.prototype.toString, which works for any object with source and flags.

@@ -41,6 +41,12 @@
 // its input is limited. An attacker may find weaknesses of goja that are not known here. For that reason scripts can be run in a
 // separate process.
 //
+// # Where goja differs
+//
+// A function of goja that gives a wrong value without an error is corrected by its guard (number.go, date.go), or refuses. Regular
+// expressions are translated by package pattern, because goja understands only a part of them. provided.go has functions that goja
+// lacks. TestBuiltins compares all with Node.js, and the manual lists what differs.
+//
 // # TypeScript
 //
 // A script in TypeScript is converted to JavaScript, file by file, and then is a script like others. Positions are those in the

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf16"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
@@ -33,9 +34,10 @@ const (
 	nameFunction    = "<whole>"
 	fieldFunction   = "<field>"
 	restFunction    = "<rest>"
+	literalFunction = "<pattern>"
 )
 
-var syntaxNames = []string{propertiesFunction, prototypesFunction, operandFunction, spreadFunction, nameFunction, fieldFunction, restFunction}
+var syntaxNames = []string{propertiesFunction, prototypesFunction, operandFunction, spreadFunction, nameFunction, fieldFunction, restFunction, literalFunction}
 
 // features say which built-in objects a script creates by its syntax, without using a global name.
 type features struct {
@@ -56,7 +58,8 @@ type checker struct {
 	depth int
 	at    file.Idx
 	around
-	callbacks []*ast.CallExpression // see callbacks.go
+	callbacks []*ast.CallExpression         // see callbacks.go
+	literals  map[*ast.RegExpLiteral]string // the sources of those that were translated
 }
 
 // check limits and rewrites a parsed file, and records its features.
@@ -86,8 +89,12 @@ func (c *checker) visit(v reflect.Value) {
 	case reflect.Interface:
 		if !v.IsNil() {
 			c.visit(v.Elem())
-			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression && combines(e) {
-				v.Set(reflect.ValueOf(c.wrapCall(operandFunction, e)))
+			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression {
+				if wrapped, ok := c.withSource(e); ok {
+					v.Set(reflect.ValueOf(wrapped))
+				} else if combines(e) {
+					v.Set(reflect.ValueOf(c.wrapCall(operandFunction, e)))
+				}
 			}
 		}
 	case reflect.Pointer:
@@ -187,10 +194,7 @@ func (c *checker) rewriteNode(n ast.Node) {
 			c.err.Hint = "use a number up to 2^53, or text"
 		}
 	case *ast.RegExpLiteral:
-		c.regExp = true
-		if !c.patterns.add(n.Pattern, n.Flags) {
-			c.err = c.fault(n.Idx, engine.KindSource, "%s", tooManyStates)
-		}
+		c.pattern(n)
 	case *ast.TryStatement:
 		c.errors = c.errors || n.Catch != nil
 	case *ast.FunctionLiteral:
@@ -236,6 +240,42 @@ func (c *checker) rewriteNode(n ast.Node) {
 	case *ast.PrivateIdentifier:
 		c.name(n.Idx, string(n.Name))
 	}
+}
+
+// pattern limits and translates a regular expression.
+func (c *checker) pattern(n *ast.RegExpLiteral) {
+	c.regExp = true
+	made, fault := translated(utf16.Encode([]rune(n.Pattern)), n.Flags)
+	if fault != nil {
+		kind := engine.KindSyntax
+		if fault.Large {
+			kind = engine.KindSource
+		}
+		c.err = c.fault(n.Idx, kind, "%s", invalidPattern(fault))
+		c.err.Hint = fault.Hint
+		return
+	}
+	if !c.patterns.add(made) {
+		c.err = c.fault(n.Idx, engine.KindSource, "%s", tooManyStates)
+		return
+	}
+	if made.changed {
+		if c.literals == nil {
+			c.literals = map[*ast.RegExpLiteral]string{}
+		}
+		c.literals[n] = n.Pattern
+		n.Pattern, n.Flags = made.text, made.flags
+	}
+}
+
+// withSource returns what e is replaced by: a translated regular expression gets its source again; see run.literal.
+func (c *checker) withSource(e ast.Expression) (ast.Expression, bool) {
+	n, _ := e.(*ast.RegExpLiteral)
+	source, ok := c.literals[n]
+	if !ok {
+		return e, false
+	}
+	return c.wrapCall(literalFunction, n, &ast.StringLiteral{Idx: n.Idx, Literal: "''", Value: unistring.NewFromString(source)}), true
 }
 
 // name limits the length of a name, which may become the name of a function.
@@ -470,8 +510,7 @@ var (
 
 // prepare guards the objects that a file creates by its syntax.
 func (r *run) prepare(uses features) {
-	r.patterns.states = max(r.patterns.states, uses.patterns.states)
-	r.patterns.backtracks = r.patterns.backtracks || uses.patterns.backtracks
+	r.patterns.merge(uses.patterns)
 	if uses.regExp {
 		r.sweepRegExp()
 	}

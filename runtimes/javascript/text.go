@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dop251/goja"
 )
@@ -73,6 +74,27 @@ func ofText(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	}
 }
 
+// converted is like ofText, for a method that goja does on UTF-8, which has no halves of surrogate pairs.
+func converted(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		call, s := r.texts(call)
+		if s != nil {
+			r.need(size(s)*factor, "the conversion of a text")
+			if width(s) > 1 && strings.ContainsRune(s.String(), utf8.RuneError) && !wellFormed(s) {
+				panic(r.vm.NewTypeError("the text has half of a surrogate pair: convert it first with toWellFormed()"))
+			}
+		}
+		return f(call)
+	}
+}
+
+// localText is the guard of toLocaleLowerCase and toLocaleUpperCase.
+func localText(r *run, call goja.FunctionCall, f native) goja.Value {
+	r.needAmerican(call.Arguments)
+	call.Arguments = nil
+	return converted(4)(r, call, f)
+}
+
 // onText is like ofText, for the first argument.
 func onText(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
@@ -88,12 +110,16 @@ func dateArgs(r *run, args []goja.Value) []goja.Value {
 	if len(args) == 1 {
 		if s, ok := args[0].(goja.String); ok {
 			r.need(size(s)*1000, "the conversion of a text")
+			args = []goja.Value{dateText(s)}
 		}
 	}
 	return numberArgs(r, args)
 }
 
 func compared(r *run, call goja.FunctionCall, f native) goja.Value {
+	if len(call.Arguments) > 1 {
+		r.needAmerican(call.Arguments[1:])
+	}
 	call, s := r.texts(call, 0)
 	if that, ok := call.Argument(0).(goja.String); ok && s != nil {
 		r.need(64*(size(s)+size(that)), "the comparison of texts by language")
@@ -243,9 +269,18 @@ func replacedAll(r *run, call goja.FunctionCall, f native) goja.Value {
 	call, s := r.texts(call, 0)
 	if s != nil {
 		r.need(r.countParts(s, call.Argument(0))*2*elementSize, "the places of a text")
+		if what, ok := call.Argument(0).(goja.String); ok && what.Length() == 0 {
+			r.sweepRegExp()
+			call.Arguments = slices.Concat([]goja.Value{r.sample(everyPlace)}, call.Arguments[min(1, len(call.Arguments)):])
+			v, _ := r.delegate(call, goja.SymReplace)
+			return v
+		}
 	}
 	return replaced(r, call, f)
 }
+
+// everyPlace replaces an empty text in replaceAll: goja would never find its last place in a text that is not ASCII.
+var everyPlace = goja.MustCompile("", "/(?:)/g", false)
 
 // countParts returns about how many parts s has if it is split at a separator.
 func (r *run) countParts(s goja.String, separator goja.Value) float64 {

@@ -36,6 +36,11 @@ function sync({parent}: Request<{metadata: {name: string}}>): {status: object} {
   const n = name<Name>(parent.metadata.name as Name)!
   return {status: {n, m: <string>n}} satisfies object
 }`}, "name sync", `{"status": {"n": "web", "m": "web"}}`},
+		"patterns": {[]string{"sync.ts", `
+export function sync() {
+  const first = /(?<first>\p{Lu})\p{L}+/u
+  return {first: "das \u00dcbel".match(first)!.groups!.first, source: /\p{L}/iu.source, flags: /\p{L}/iu.flags, all: "K\u212a".replace(/k/giu, "x")}
+}`}, "sync", `{"all": "xx", "first": "\u00dc", "flags": "iu", "source": "\\p{L}"}`},
 		"exported functions": {[]string{"sync.ts", `
 export type T = number
 export function sync({parent}: any) { return {status: {n: parent.metadata.name}} }
