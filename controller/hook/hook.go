@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/etags"
 	"metascript/controller/object"
 )
@@ -71,6 +72,30 @@ func (s Shape) children() string {
 		return "attachments"
 	}
 	return "children"
+}
+
+// other returns the shape for the other kind of controller.
+func (s Shape) other() Shape {
+	if s == Decorator {
+		return Composite
+	}
+	return Decorator
+}
+
+// controller returns the kind of the controllers that it is for.
+func (s Shape) controller() string {
+	if s == Decorator {
+		return v1alpha1.KindDecoratorController
+	}
+	return v1alpha1.KindCompositeController
+}
+
+// list returns the name of the field with the list that a response consists of.
+func (s Shape) list() string {
+	if s == Customizing {
+		return fieldRelated
+	}
+	return s.children()
 }
 
 // rules returns the name of the field of the controller's spec that declares kinds of children.

@@ -2,11 +2,8 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -67,7 +64,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	strict := ported == nil || !ported.Ported()
 	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing, absent: s.absent(arg)}
 	if !how.strict {
-		if answer, err = s.unwrap(answer, now); err != nil {
+		if answer, how.listed, err = s.unwrap(answer, req.Shape, now); err != nil {
 			return nil, err
 		}
 	}
@@ -137,69 +134,6 @@ func (s *Script) now() time.Time {
 		return s.Now()
 	}
 	return time.Now()
-}
-
-// unwrap returns the body of a response {status, body, headers} of a function that was written as an HTTP handler. A
-// response whose status is not a number has another form and is returned unchanged.
-func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, error) {
-	code, ok := statusCode(answer["status"])
-	if !ok {
-		return answer, nil
-	}
-	if code == 429 {
-		headers, _ := answer["headers"].(map[string]any)
-		return nil, retryAfter(header(headers, "Retry-After"), now)
-	}
-	if code != 200 {
-		return nil, &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}
-	}
-	body, err := bodyObject(answer["body"])
-	if err != nil {
-		return nil, s.resultError(answer, err)
-	}
-	return body, nil
-}
-
-func statusCode(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), true
-	}
-	return 0, false
-}
-
-func header(headers map[string]any, name string) string {
-	for key, value := range headers {
-		if strings.EqualFold(key, name) {
-			return fmt.Sprint(value)
-		}
-	}
-	return ""
-}
-
-func bodyText(body any) string {
-	text, ok := body.(string)
-	if !ok {
-		data, _ := json.Marshal(body)
-		text = string(data)
-	}
-	return engine.Clip(text, 1<<10)
-}
-
-func bodyObject(body any) (map[string]any, error) {
-	switch b := body.(type) {
-	case map[string]any:
-		return b, nil
-	case string:
-		answer, err := decodeJSON([]byte(b))
-		if err != nil {
-			return nil, fmt.Errorf("the body that the script answered is not a JSON object: %w", err)
-		}
-		return answer, nil
-	}
-	return nil, fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
 }
 
 // A printer logs what a script prints, without the values of Secrets. If the request has Secrets, it logs at the end of the

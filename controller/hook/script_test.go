@@ -289,7 +289,7 @@ func checkLater(t *testing.T, name string, resp *Response, err error, want time.
 
 func TestUnportedScriptCannotReturnHTTPResponse(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
-		{"with a body", `{status: 200, body: {children: []}}`, `unknown key "body" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+		{"with a body", `{status: 200, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
 		{"with 429", `{status: 429}`, `status in the answer is a number, want an object`},
 	})
 }
