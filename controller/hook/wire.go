@@ -192,19 +192,24 @@ func fieldOfOther(answer map[string]any, shape Shape) string {
 func checkKeys(answer map[string]any, shape Shape) error {
 	known := shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
-		if slices.Contains(known, key) {
-			continue
+		if !slices.Contains(known, key) {
+			return unknownKey(key, shape)
 		}
-		like := engine.Nearest(key, known)
-		if shape != Customizing && (key == Composite.children() || key == Decorator.children()) {
-			like = shape.children() // of a controller of the other kind
-		}
-		if like != "" {
-			return within(fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like), engine.Key(key))
-		}
-		return within(fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known)), engine.Key(key))
 	}
 	return nil
+}
+
+// unknownKey returns the error for an unknown key of an answer.
+func unknownKey(key string, shape Shape) error {
+	known := shape.keys()
+	like := engine.Nearest(key, known)
+	if shape != Customizing && (key == Composite.children() || key == Decorator.children()) {
+		like = shape.children() // of a controller of the other kind
+	}
+	if like != "" {
+		return within(fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like), engine.Key(key))
+	}
+	return within(fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known)), engine.Key(key))
 }
 
 // enumerate returns a list such as "a, b and c".
