@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"metascript/controller/absent"
+	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/engine"
 )
@@ -40,10 +41,17 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	for i, warning := range resp.Warnings {
 		resp.Warnings[i] = redactor.Error(warning)
 	}
+	if resp.Unread != nil {
+		resp.Unread = redactor.Error(resp.Unread)
+	}
 	return resp, nil
 }
 
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
+	if req.Recorder == nil {
+		recorded := *req
+		recorded.Recorder, req = &object.Recorder{OnlyParent: true}, &recorded
+	}
 	arg, now := encode(req, s.Version), req.Now
 	if now.IsZero() {
 		now = s.now()
@@ -75,6 +83,9 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	resp.locate = func(err error) error { return s.resultError(answer, err) }
 	for i, warning := range resp.Warnings {
 		resp.Warnings[i] = resp.locate(warning)
+	}
+	if err := unread(req, resp); err != nil {
+		resp.Unread = resp.locate(err)
 	}
 	return resp, nil
 }

@@ -32,6 +32,7 @@ import (
 	"metascript/controller/selection"
 	"metascript/controller/spec"
 	"metascript/engine"
+	"metascript/engine/packed"
 	"metascript/scripts"
 )
 
@@ -140,10 +141,16 @@ func (s *Sync) call(ctx context.Context, b *binding.Binding, req *hook.Request, 
 	if called == nil {
 		return nil, fmt.Errorf("%s has no %s hook", object.Describe(s.Controller), name)
 	}
+	if content, err := packed.Pack(req.Parent.Map()); err == nil {
+		req.Parent = object.OfPacked(content) // so that it is known what a script reads of it
+	}
 	response, err := called.Call(ctx, req)
 	if err == nil {
 		for i, warning := range response.Warnings {
 			response.Warnings[i] = redactor.Error(warning)
+		}
+		if response.Unread != nil {
+			response.Warnings = append(response.Warnings, redactor.Error(response.Unread))
 		}
 	}
 	return response, redactor.Error(err)
