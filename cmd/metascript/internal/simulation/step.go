@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,9 +40,7 @@ func (s *simulation) do(i int, step *Step) error {
 	s.refusal.set(step.Refuse)
 	defer s.refusal.set(nil)
 	failed := s.act(at, step)
-	if step.Wait != nil {
-		time.Sleep(step.Wait.Duration)
-	} else if err := s.settle(); err != nil {
+	if err := s.wait(step); err != nil {
 		return s.file.inStep(i, at, err)
 	}
 	if failed != nil && (step.Expect == nil || step.Expect.Error == "") {
@@ -53,6 +50,14 @@ func (s *simulation) do(i int, step *Step) error {
 		return s.file.inStep(i, at, err)
 	}
 	return nil
+}
+
+// wait waits until a step ends.
+func (s *simulation) wait(step *Step) error {
+	if step.Wait != nil {
+		return s.seen.moment.sleep(step.Wait.Duration)
+	}
+	return s.settle()
 }
 
 // inStep returns the error of a step with its place, unless it has one in another file.
