@@ -137,11 +137,7 @@ func (r *RelatedRule) ignored(unknown error) error {
 	if q.Names != nil || q.Namespaces != nil || q.Labels != nil && !q.Labels.Empty() {
 		return fmt.Errorf("%w; it is ignored", unknown)
 	}
-	where := ""
-	if q.Namespace != "" {
-		where = " in namespace " + q.Namespace
-	}
-	return fmt.Errorf("%w; it is ignored, so that the rule selects all %s%s", unknown, r.Resource, where)
+	return fmt.Errorf("%w; it is ignored, so that the rule selects all %s", unknown, r.Resource)
 }
 
 // textOf returns a field that must be a string and not empty.

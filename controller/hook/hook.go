@@ -19,7 +19,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/etags"
 	"metascript/controller/object"
 )
@@ -82,12 +81,9 @@ func (s Shape) other() Shape {
 	return Decorator
 }
 
-// controller returns the kind of the controllers that it is for.
-func (s Shape) controller() string {
-	if s == Decorator {
-		return v1alpha1.KindDecoratorController
-	}
-	return v1alpha1.KindCompositeController
+// String returns the kind of the controllers that it is for.
+func (s Shape) String() string {
+	return [...]string{Composite: "CompositeController", Decorator: "DecoratorController", Customizing: "customize hook"}[s]
 }
 
 // list returns the name of the field with the list that a response consists of.

@@ -3,11 +3,14 @@ package hook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 
 	"metascript/controller/absent"
+	"metascript/controller/httpanswer"
 	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/engine"
@@ -145,6 +148,36 @@ func (s *Script) now() time.Time {
 		return s.Now()
 	}
 	return time.Now()
+}
+
+// unwrap returns the body of the HTTP response that a function returned, if it was written as an HTTP handler; another answer is returned
+// unchanged. listed says that Metacontroller does not have the form of the response: if the body has no children, it is not known that
+// none are meant.
+func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time) (body map[string]any, listed bool, err error) {
+	resp, ok := httpanswer.Read(answer)
+	if !ok || !resp.Node && answer[shape.list()] != nil {
+		return answer, false, nil
+	}
+	switch resp.Code {
+	case http.StatusOK:
+		if body, err = bodyObject(resp); err != nil {
+			err = s.resultError(answer, err)
+		}
+	case http.StatusTooManyRequests:
+		err = retryAfter(resp.Header("Retry-After"), now)
+	default:
+		err = &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", resp.Code, resp.Text())}
+	}
+	return body, !resp.Node, err
+}
+
+func bodyObject(resp httpanswer.Response) (map[string]any, error) {
+	body, err := resp.Body()
+	answer, ok := body.(map[string]any)
+	if err == nil && !ok {
+		err = fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
+	}
+	return answer, err
 }
 
 // A printer logs what a script prints, without the values of Secrets. If the request has Secrets, it logs at the end of the

@@ -216,13 +216,14 @@ func TestPortedScriptWithInvalidBodyIsAnError(t *testing.T) {
 		{"null", `{status: 200, body: null}`, `the body that the script answered is null, want an object or JSON text`},
 		{"a list", `{status: 200, body: []}`, `the body that the script answered is a list, want an object or JSON text`},
 		{"a number", `{status: 200, body: 1}`, `the body that the script answered is a number, want an object or JSON text`},
-		{"text that is null", `{status: 200, body: "null"}`, `the body that the script answered is not a JSON object: it is null`},
-		{"no text", `{status: 200, body: ""}`, `the body that the script answered is not a JSON object: unexpected end of JSON input`},
+		{"text that is null", `{status: 200, body: "null"}`, `the body that the script answered is null, want an object or JSON text`},
+		{"text that is a list", `{status: 200, body: "[]"}`, `the body that the script answered is a list, want an object or JSON text`},
+		{"no text", `{status: 200, body: ""}`, `the body that the script answered is not JSON: unexpected end of JSON input`},
 		{"a fault in it", `{status: 200, body: {children: {}}}`, `children in the answer is an object, want a list of objects`},
 	})
 	h := ported(t, `{status: 200, body: "{status}"}`)
 	_, err := h.Call(t.Context(), newRequest(t))
-	if got, want := fault(t, h, err), `the body that the script answered is not a JSON object: invalid character `; !strings.HasPrefix(got, want) {
+	if got, want := fault(t, h, err), `the body that the script answered is not JSON: invalid character `; !strings.HasPrefix(got, want) {
 		t.Errorf("error %q, want it to begin with %q", got, want)
 	}
 }

@@ -25,41 +25,14 @@ func unread(req *Request, resp *Response) error {
 	if n < several {
 		return nil
 	}
-	if empty := askingNothing(req); empty == nil || !req.Recorder.ReadsTheSame(empty) {
-		return nil
-	}
-	return within(fmt.Errorf("the answer has no %s, so that all %d are deleted, and the script has read nothing of %s of the %s: is that meant?",
-		req.Shape.children(), n, req.Shape.asking(), req.Shape.parent()), req.Shape.children())
-}
-
-// asking names the fields in which a parent asks for its children. A decorated object was made for something else, and its labels and
-// annotations ask for attachments.
-func (s Shape) asking() string {
-	if s == Decorator {
-		return "the labels, the annotations and the spec"
-	}
-	return "the spec"
-}
-
-// askingNothing returns a copy of the parent in which the fields are empty in which it asks for its children; nil if they are empty.
-func askingNothing(req *Request) *object.Object {
-	paths := [][]string{{"spec"}}
+	// A decorated object was made for something else, and asks for attachments by its labels and annotations.
+	asking, names := [][]string{{"spec"}}, "the spec"
 	if req.Shape == Decorator {
-		paths = append(paths, []string{"metadata", "labels"}, []string{"metadata", "annotations"})
+		asking, names = append(asking, []string{"metadata", "labels"}, []string{"metadata", "annotations"}), "the labels, the annotations and the spec"
 	}
-	parent, asks := object.Copy(req.Parent), false
-	for _, path := range paths {
-		in := parent.Map()
-		for _, key := range path[:len(path)-1] {
-			in, _ = in[key].(map[string]any)
-		}
-		last := path[len(path)-1]
-		if fields, _ := in[last].(map[string]any); len(fields) > 0 {
-			in[last], asks = map[string]any{}, true
-		}
-	}
-	if !asks {
+	if empty := object.Emptied(req.Parent, asking...); empty == nil || !req.Recorder.ReadsTheSame(empty) {
 		return nil
 	}
-	return parent
+	field := req.Shape.children()
+	return within(fmt.Errorf("the answer has no %s, so that all %d are deleted, and the script has read nothing of %s of the %s: is that meant?", field, n, names, req.Shape.parent()), field)
 }

@@ -62,7 +62,7 @@ func TestDeletionForNothingThatWasRead(t *testing.T) {
 			req := packedParent(t, observing(t, newRequest(t), "a", "b"))
 			req.Shape, req.Recorder = c.shape, recorder
 			if got := textOfError(ask(t, reading(t, c.shape, c.read...), req).Unread); got != c.want {
-				t.Errorf("%s, reading %v with %s:\n got %s\nwant %s", c.shape.controller(), c.read, name, got, c.want)
+				t.Errorf("%s, reading %v with %s:\n got %s\nwant %s", c.shape, c.read, name, got, c.want)
 			}
 		}
 	}

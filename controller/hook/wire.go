@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"metascript/controller/absent"
+	"metascript/controller/httpanswer"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -145,7 +146,7 @@ func (s Shape) keys() []string {
 
 // checkForm returns an error if an answer has another form than that of its shape.
 func checkForm(answer map[string]any, shape Shape, how decodeOptions) error {
-	if fields := httpFields(answer, shape); len(fields) > 0 {
+	if fields := httpanswer.Fields(answer); len(fields) > 0 && answer[shape.list()] == nil {
 		return within(fmt.Errorf("the answer is an HTTP response, with %s and without %s: answer with the object that is its body", enumerate(fields), shape.list()), engine.Key(fields[0]))
 	}
 	if how.knownKeys {
@@ -162,7 +163,7 @@ func checkMeant(answer map[string]any, shape Shape) error {
 		return nil
 	}
 	if field := fieldOfOther(answer, shape); field != "" {
-		return within(fmt.Errorf("no %s in the answer, but %s, as in the answer for a %s: answer with %[1]s", shape.list(), field, shape.other().controller()), engine.Key(field))
+		return within(fmt.Errorf("no %s in the answer, but %s, as in the answer for a %s: answer with %[1]s", shape.list(), field, shape.other()), engine.Key(field))
 	}
 	known := shape.keys()
 	for key := range answer {

@@ -23,8 +23,8 @@ const (
 type moment struct {
 	endless chan struct{} // is closed when the writes do not end
 
-	mu     sync.Mutex // guards the fields below
-	at     time.Time  // when the second began
+	mu     sync.Mutex                // guards the fields below
+	at     time.Time                 // when the second began
 	writes map[string]map[string]int // by the object and the controller
 	err    error                     // is set before endless is closed
 }

@@ -40,7 +40,11 @@ func (s *simulation) do(i int, step *Step) error {
 	s.refusal.set(step.Refuse)
 	defer s.refusal.set(nil)
 	failed := s.act(at, step)
-	if err := s.wait(step); err != nil {
+	ends := s.settle
+	if step.Wait != nil {
+		ends = func() error { return s.seen.moment.sleep(step.Wait.Duration) }
+	}
+	if err := ends(); err != nil {
 		return s.file.inStep(i, at, err)
 	}
 	if failed != nil && (step.Expect == nil || step.Expect.Error == "") {
@@ -50,14 +54,6 @@ func (s *simulation) do(i int, step *Step) error {
 		return s.file.inStep(i, at, err)
 	}
 	return nil
-}
-
-// wait waits until a step ends.
-func (s *simulation) wait(step *Step) error {
-	if step.Wait != nil {
-		return s.seen.moment.sleep(step.Wait.Duration)
-	}
-	return s.settle()
 }
 
 // inStep returns the error of a step with its place, unless it has one in another file.

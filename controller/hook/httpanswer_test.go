@@ -78,7 +78,7 @@ func TestHTTPResponseThatIsNoAnswer(t *testing.T) {
 		{"no children in a body without status", `{body: {}}`, noChildren},
 		{"null as children", `{statusCode: 200, body: '{"children": null}'}`, noChildren},
 		{"finalized without children", `{body: {finalized: true}}`, noChildren},
-		{"no base64", `{isBase64Encoded: true, body: "{}"}`, `the body that the script answered is not base64, which isBase64Encoded says: illegal base64 data at input byte 0`},
+		{"no base64", `{isBase64Encoded: true, body: "{}"}`, `the body that the script answered is not in base64, although isBase64Encoded is true: illegal base64 data at input byte 0`},
 		{"a response in a response", `{status: 200, body: {statusCode: 200, body: {children: []}}}`, `the answer is an HTTP response, with body and statusCode and without children: answer with the object that is its body`},
 		{"a status that is an object", `{status: {a: 1}, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
 		{"a status in words", `{status: OK, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
