@@ -137,6 +137,32 @@ steps:
 	}
 }
 
+// The event comes before the children are deleted, and not again while they cannot be deleted.
+func TestSimulateShowsThatAllChildrenAreDeleted(t *testing.T) {
+	inFolder(t, aSite+`
+steps:
+- script: {replace: 'parent.spec["text"]', with: 'parent.metadata.name'}
+- script: {replace: '"children": [page]', with: '"children": [page, dict(page, metadata={"name": "other"})], "resyncAfterSeconds": 60'}
+- apply: parent.yaml
+  wait: 30s
+  expect: {count: {ConfigMap: 2}}
+- name: an answer that depends on nothing
+  script: {replace: '"children": [page, dict(page, metadata={"name": "other"})]', with: '"children": []'}
+  refuse: {kind: ConfigMap, verb: delete}
+  wait: 5m
+  expect: {events: ["AllChildrenDeleted: all 2 are deleted, and the script has read nothing of the spec"], syncErrors: [refused by the simulation]}
+- name: now they can be deleted
+  wait: 10m
+  expect: {count: {ConfigMap: 0}}
+`)
+	got := metascript(t, "simulate", ".")
+	got.expect(t, 0, []string{"4 expectations: all are met"}, nil)
+	out := got.stdout
+	if n := strings.Count(out, "AllChildrenDeleted"); n != 1 {
+		t.Errorf("%d events, want 1:\n%s", n, out)
+	}
+}
+
 // A controller that does not run is an error, with the message of "metascript check", and the steps that follow are not done.
 func TestSimulateFailsIfTheControllerDoesNotRun(t *testing.T) {
 	const steps = "\nsteps:\n- apply: parent.yaml\n- delete: Site web\n"

@@ -242,6 +242,9 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 	if err != nil {
 		return nil, redact.FromContext(ctx).Error(err) // before the breaker and the canary keep it
 	}
+	if v.Revision == "" {
+		c.recordEvents(parent, response)
+	}
 	return response.Related, nil
 }
 

@@ -16,13 +16,17 @@ import (
 )
 
 // desire sets the children of the response to those in a list. Each child is checked, and gets the namespace of the
-// parent if it has none, and the labels and annotations of req.Expect. In a response that is not checked strictly, some
-// mistakes are only warnings.
+// parent if it has none, and the labels and annotations of req.Expect. A null is left out, with a warning. In a response that is not
+// checked strictly, some mistakes are only warnings.
 func (resp *Response) desire(items []any, req *Request, how decodeOptions) error {
 	resp.Children, resp.Indexes = &object.Set{}, make(map[object.Ref]int, len(items))
 	field := req.Shape.children()
 	for i, item := range items {
 		name := func() string { return fmt.Sprintf("%s[%d]%s", field, i, describe(item)) }
+		if item == nil {
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is null, and is left out", name()), field, i))
+			continue
+		}
 		o, err := newChild(item, req, how)
 		if err != nil {
 			return within(fmt.Errorf("%s: %w", name(), err), field, i)

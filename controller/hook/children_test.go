@@ -13,7 +13,6 @@ func TestChildMustBeObject(t *testing.T) {
 		{"text", `{children: [Pod]}`, `children[0]: it is a string, want an object`},
 		{"a number", `{children: [1]}`, `children[0]: it is a number, want an object`},
 		{"a boolean", `{children: [true]}`, `children[0]: it is a boolean, want an object`},
-		{"null", `{children: [null]}`, `children[0]: it is null, want an object`},
 		{"a list", `{children: [[]]}`, `children[0]: it is a list, want an object`},
 		{"behind a good one", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, x]}`, `children[1]: it is a string, want an object`},
 	})
@@ -281,6 +280,26 @@ func TestChildIsReturnedUnchanged(t *testing.T) {
 		resp := ask(t, speakers[speaker](t, `{children: [`+text+`]}`), newRequest(t))
 		if diff := cmp.Diff(parse(t, text), resp.Children.Group(podKind)[0].Map()); diff != "" {
 			t.Errorf("%s: child (-want +got):\n%s", speaker, diff)
+		}
+	}
+}
+
+func TestNullAmongChildrenIsLeftOut(t *testing.T) {
+	for _, shape := range []Shape{Composite, Decorator} {
+		for _, speaker := range all {
+			req := newRequest(t)
+			req.Shape = shape
+			resp := ask(t, speakers[speaker](t, `{`+shape.children()+`: [null, {apiVersion: v1, kind: Pod, metadata: {name: a}}, null]}`), req)
+			if diff := cmp.Diff([]string{"Pod default/a"}, children(resp)); diff != "" {
+				t.Errorf("children of a %s (-want +got):\n%s", speaker, diff)
+			}
+			want := []string{shape.children() + "[0]: it is null, and is left out", shape.children() + "[2]: it is null, and is left out"}
+			if diff := cmp.Diff(want, warnings(resp)); diff != "" {
+				t.Errorf("warnings of a %s (-want +got):\n%s", speaker, diff)
+			}
+			if got := resp.Place(resp.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"})); got != shape.children()+"[1]" {
+				t.Errorf("the place of the Pod of a %s is %s", speaker, got)
+			}
 		}
 	}
 }

@@ -44,6 +44,9 @@ var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSel
 // decodeRelated converts the response of a customize hook. Without rules, there are no related objects.
 func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) {
 	resp := &Response{Shape: Customizing}
+	if err := misspelled(answer); err != nil {
+		resp.Warnings = append(resp.Warnings, fmt.Errorf("%w; it is ignored, so that there are no related objects", err))
+	}
 	items, ok := answer[fieldRelated].([]any)
 	if !ok && answer[fieldRelated] != nil {
 		return nil, within(fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated])), fieldRelated)
@@ -53,9 +56,12 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 	}
 	names := 0
 	for i, item := range items {
-		rule, err := decodeRule(item, how)
+		rule, unknown, err := decodeRule(item, how)
 		if err != nil {
 			return nil, within(fmt.Errorf("%s: %w", RelatedField(i), err), fieldRelated, i)
+		}
+		if unknown != nil {
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", RelatedField(i), rule.ignored(unknown)), fieldRelated, i))
 		}
 		if names += len(rule.Names); names > maxRelatedNames {
 			return nil, fmt.Errorf("%s: there are more than %d names in the answer: select by labels or by namespaces", RelatedField(i), maxRelatedNames)
@@ -65,29 +71,73 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 	return resp, nil
 }
 
-func decodeRule(item any, how decodeOptions) (RelatedRule, error) {
-	var rule RelatedRule
-	m, ok := item.(map[string]any)
-	if !ok {
-		return rule, fmt.Errorf("it is %s, want an object", typeName(item))
-	}
-	if how.knownKeys {
-		if err := onlyKeys(m, "", ruleKeys); err != nil {
-			return rule, err
+// misspelled returns the error for a key of an answer without rules that was probably meant to be that of the rules; nil without one.
+func misspelled(answer map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(answer)) {
+		if answer[fieldRelated] == nil && engine.Nearest(key, []string{fieldRelated}) != "" && key != fieldRelated {
+			return unknownKey(key, Customizing)
 		}
 	}
-	var err error
+	return nil
+}
+
+// decodeRule reads a rule. If unknown keys are not refused, it returns the error for the first one beside the rule.
+func decodeRule(item any, how decodeOptions) (rule RelatedRule, unknown, err error) {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return rule, nil, fmt.Errorf("it is %s, want an object", typeName(item))
+	}
+	if unknown = checkRuleKeys(m); unknown != nil && how.knownKeys {
+		return rule, nil, unknown
+	}
 	if rule.APIVersion, err = textOf(m, "apiVersion", `"v1" or "apps/v1"`); err != nil {
-		return rule, err
+		return rule, nil, err
 	}
 	if _, err := schema.ParseGroupVersion(rule.APIVersion); err != nil {
-		return rule, within(fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", rule.APIVersion), "apiVersion")
+		return rule, nil, within(fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", rule.APIVersion), "apiVersion")
 	}
 	if rule.Resource, err = textOf(m, "resource", `"configmaps", the plural name`); err != nil {
-		return rule, err
+		return rule, nil, err
 	}
 	rule.Query, err = decodeQuery(m, how)
-	return rule, err
+	return rule, unknown, err
+}
+
+// checkRuleKeys returns an error for an unknown key of a rule. Most often it is misspelled, and without it the rule selects more objects.
+func checkRuleKeys(m map[string]any) error {
+	if err := onlyKeys(m, "", ruleKeys); err != nil {
+		return err
+	}
+	for _, field := range []string{"labelSelector", "namespaceSelector"} {
+		s, _ := m[field].(map[string]any)
+		if err := checkSelectorKeys(s, field); err != nil {
+			return within(err, field)
+		}
+	}
+	return nil
+}
+
+func checkSelectorKeys(s map[string]any, field string) error {
+	if err := onlyKeys(s, field+".", []string{"matchLabels", "matchExpressions"}); err != nil {
+		return err
+	}
+	items, _ := s["matchExpressions"].([]any)
+	for i, item := range items {
+		m, _ := item.(map[string]any)
+		if err := onlyKeys(m, fmt.Sprintf("%s.matchExpressions[%d].", field, i), []string{"key", "operator", "values"}); err != nil {
+			return within(err, "matchExpressions", i)
+		}
+	}
+	return nil
+}
+
+// ignored returns the warning about an unknown key of a rule, which Metacontroller ignores too.
+func (r *RelatedRule) ignored(unknown error) error {
+	q := &r.Query
+	if q.Names != nil || q.Namespaces != nil || q.Labels != nil && !q.Labels.Empty() {
+		return fmt.Errorf("%w; it is ignored", unknown)
+	}
+	return fmt.Errorf("%w; it is ignored, so that the rule selects all %s", unknown, r.Resource)
 }
 
 // textOf returns a field that must be a string and not empty.
@@ -101,10 +151,10 @@ func textOf(m map[string]any, field, example string) (string, error) {
 
 func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err error) {
 	var byLabels, byNamespaces bool
-	if q.Labels, byLabels, err = decodeSelector(m, "labelSelector", how); err != nil {
+	if q.Labels, byLabels, err = decodeSelector(m, "labelSelector"); err != nil {
 		return q, err
 	}
-	if q.Namespaces, byNamespaces, err = decodeSelector(m, "namespaceSelector", how); err != nil {
+	if q.Namespaces, byNamespaces, err = decodeSelector(m, "namespaceSelector"); err != nil {
 		return q, err
 	}
 	namespace, ok := m["namespace"].(string)
@@ -147,7 +197,7 @@ func decodeNames(v any, how decodeOptions) ([]string, error) {
 }
 
 // decodeSelector reads a label selector, and reports whether there is one. An empty selector matches everything.
-func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.Selector, bool, error) {
+func decodeSelector(m map[string]any, field string) (labels.Selector, bool, error) {
 	if m[field] == nil {
 		return nil, false, nil
 	}
@@ -155,15 +205,10 @@ func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.S
 	if !ok {
 		return nil, false, within(fmt.Errorf("%s is %s, want an object with matchLabels or matchExpressions", field, typeName(m[field])), field)
 	}
-	if how.knownKeys {
-		if err := onlyKeys(s, field+".", []string{"matchLabels", "matchExpressions"}); err != nil {
-			return nil, false, within(err, field)
-		}
-	}
 	if err := checkStrings(field+".matchLabels", s["matchLabels"]); err != nil {
 		return nil, false, within(err, field, "matchLabels")
 	}
-	if err := checkExpressions(field+".matchExpressions", s["matchExpressions"], how); err != nil {
+	if err := checkExpressions(field+".matchExpressions", s["matchExpressions"]); err != nil {
 		return nil, false, within(err, field, "matchExpressions")
 	}
 	var parsed metav1.LabelSelector
@@ -178,7 +223,7 @@ func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.S
 }
 
 // checkExpressions checks the types in matchExpressions, so that the error names the field.
-func checkExpressions(path string, v any, how decodeOptions) error {
+func checkExpressions(path string, v any) error {
 	items, ok := v.([]any)
 	if !ok && v != nil {
 		return fmt.Errorf("%s is %s, want a list of {key, operator, values}", path, typeName(v))
@@ -188,11 +233,6 @@ func checkExpressions(path string, v any, how decodeOptions) error {
 		m, ok := item.(map[string]any)
 		if !ok {
 			return within(fmt.Errorf("%s is %s, want {key, operator, values}", at, typeName(item)), i)
-		}
-		if how.knownKeys {
-			if err := onlyKeys(m, at+".", []string{"key", "operator", "values"}); err != nil {
-				return within(err, i)
-			}
 		}
 		values, ok := m["values"].([]any)
 		if !ok && m["values"] != nil {

@@ -114,3 +114,21 @@ func TestInvalidCustomizeResponses(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownKeysOfRulesAreWarnings(t *testing.T) {
+	for _, c := range []struct{ answer, want string }{
+		{`{relatedResources: [{apiVersion: v1, resource: secrets, name: [a]}]}`, `relatedResources[0]: unknown key name: did you mean "names"?; it is ignored, so that the rule selects all secrets`},
+		{`{relatedResources: [{apiVersion: v1, resource: secrets, name: a, namespace: x}]}`, `relatedResources[0]: unknown key name: did you mean "names"?; it is ignored, so that the rule selects all secrets`},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {app: web}}]}`, `relatedResources[0]: unknown key labelSelector.app: it may have matchLabels and matchExpressions; it is ignored, so that the rule selects all pods`},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a], kind: Pod}]}`, `relatedResources[0]: unknown key kind: it may have apiVersion, resource, labelSelector, namespaceSelector, namespace and names; it is ignored`},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Exists, value: b}]}}]}`, `relatedResources[0]: unknown key labelSelector.matchExpressions[0].value: did you mean "values"?; it is ignored`},
+		{`{relatedResource: []}`, `unknown key "relatedResource" in the answer: did you mean "relatedResources"?; it is ignored, so that there are no related objects`},
+	} {
+		for _, speaker := range loose {
+			resp := ask(t, speakers[speaker](t, c.answer), customizing(t))
+			if diff := cmp.Diff([]string{c.want}, warnings(resp)); diff != "" {
+				t.Errorf("%s from a %s (-want +got):\n%s", c.answer, speaker, diff)
+			}
+		}
+	}
+}

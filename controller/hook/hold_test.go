@@ -54,7 +54,7 @@ func TestHoldMissingChildrenIsAnError(t *testing.T) {
 func TestHoldErrorNamesAttachments(t *testing.T) {
 	req := observing(t, newRequest(t), "a")
 	req.Shape = Decorator
-	_, err := holding(t, "webhook", `{"children": []}`).Call(t.Context(), req)
+	_, err := holding(t, "webhook", `{}`).Call(t.Context(), req)
 	if err == nil || !strings.Contains(err.Error(), `no attachments in the answer, which would delete the 1 there is, and missingChildren is Hold`) {
 		t.Errorf("error %v", err)
 	}

@@ -73,6 +73,27 @@ func (s Shape) children() string {
 	return "children"
 }
 
+// other returns the shape for the other kind of controller.
+func (s Shape) other() Shape {
+	if s == Decorator {
+		return Composite
+	}
+	return Decorator
+}
+
+// String returns the kind of the controllers that it is for.
+func (s Shape) String() string {
+	return [...]string{Composite: "CompositeController", Decorator: "DecoratorController", Customizing: "customize hook"}[s]
+}
+
+// list returns the name of the field with the list that a response consists of.
+func (s Shape) list() string {
+	if s == Customizing {
+		return fieldRelated
+	}
+	return s.children()
+}
+
 // rules returns the name of the field of the controller's spec that declares kinds of children.
 func (s Shape) rules() string {
 	if s == Decorator {
@@ -135,6 +156,7 @@ type Response struct {
 	Related  []RelatedRule // of a customize hook, whose response has no other field
 	Events   []Event       // to record on the parent
 	Warnings []error       // about mistakes that were tolerated, for events on the parent
+	Unread   error         // the warning that all children are deleted for no reason that the script has read; nil: none, or not known
 
 	// Indexes are the positions of the children in the list that the hook returned; see Place.
 	Indexes map[object.Ref]int

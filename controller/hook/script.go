@@ -2,15 +2,16 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"net/http"
 	"sync"
 	"time"
 
 	"metascript/controller/absent"
+	"metascript/controller/httpanswer"
+	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/engine"
 )
@@ -43,10 +44,17 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	for i, warning := range resp.Warnings {
 		resp.Warnings[i] = redactor.Error(warning)
 	}
+	if resp.Unread != nil {
+		resp.Unread = redactor.Error(resp.Unread)
+	}
 	return resp, nil
 }
 
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
+	if req.Recorder == nil {
+		recorded := *req
+		recorded.Recorder, req = &object.Recorder{OnlyParent: true}, &recorded
+	}
 	arg, now := encode(req, s.Version), req.Now
 	if now.IsZero() {
 		now = s.now()
@@ -67,7 +75,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	strict := ported == nil || !ported.Ported()
 	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing, absent: s.absent(arg)}
 	if !how.strict {
-		if answer, err = s.unwrap(answer, now); err != nil {
+		if answer, how.listed, err = s.unwrap(answer, req.Shape, now); err != nil {
 			return nil, err
 		}
 	}
@@ -78,6 +86,9 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	resp.locate = func(err error) error { return s.resultError(answer, err) }
 	for i, warning := range resp.Warnings {
 		resp.Warnings[i] = resp.locate(warning)
+	}
+	if err := unread(req, resp); err != nil {
+		resp.Unread = resp.locate(err)
 	}
 	return resp, nil
 }
@@ -139,67 +150,34 @@ func (s *Script) now() time.Time {
 	return time.Now()
 }
 
-// unwrap returns the body of a response {status, body, headers} of a function that was written as an HTTP handler. A
-// response whose status is not a number has another form and is returned unchanged.
-func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, error) {
-	code, ok := statusCode(answer["status"])
-	if !ok {
-		return answer, nil
+// unwrap returns the body of the HTTP response that a function returned, if it was written as an HTTP handler; another answer is returned
+// unchanged. listed says that Metacontroller does not have the form of the response: if the body has no children, it is not known that
+// none are meant.
+func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time) (body map[string]any, listed bool, err error) {
+	resp, ok := httpanswer.Read(answer)
+	if !ok || !resp.Node && answer[shape.list()] != nil {
+		return answer, false, nil
 	}
-	if code == 429 {
-		headers, _ := answer["headers"].(map[string]any)
-		return nil, retryAfter(header(headers, "Retry-After"), now)
-	}
-	if code != 200 {
-		return nil, &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}
-	}
-	body, err := bodyObject(answer["body"])
-	if err != nil {
-		return nil, s.resultError(answer, err)
-	}
-	return body, nil
-}
-
-func statusCode(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), true
-	}
-	return 0, false
-}
-
-func header(headers map[string]any, name string) string {
-	for key, value := range headers {
-		if strings.EqualFold(key, name) {
-			return fmt.Sprint(value)
+	switch resp.Code {
+	case http.StatusOK:
+		if body, err = bodyObject(resp); err != nil {
+			err = s.resultError(answer, err)
 		}
+	case http.StatusTooManyRequests:
+		err = retryAfter(resp.Header("Retry-After"), now)
+	default:
+		err = &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", resp.Code, resp.Text())}
 	}
-	return ""
+	return body, !resp.Node, err
 }
 
-func bodyText(body any) string {
-	text, ok := body.(string)
-	if !ok {
-		data, _ := json.Marshal(body)
-		text = string(data)
+func bodyObject(resp httpanswer.Response) (map[string]any, error) {
+	body, err := resp.Body()
+	answer, ok := body.(map[string]any)
+	if err == nil && !ok {
+		err = fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
 	}
-	return engine.Clip(text, 1<<10)
-}
-
-func bodyObject(body any) (map[string]any, error) {
-	switch b := body.(type) {
-	case map[string]any:
-		return b, nil
-	case string:
-		answer, err := decodeJSON([]byte(b))
-		if err != nil {
-			return nil, fmt.Errorf("the body that the script answered is not a JSON object: %w", err)
-		}
-		return answer, nil
-	}
-	return nil, fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
+	return answer, err
 }
 
 // A printer logs what a script prints, without the values of Secrets. If the request has Secrets, it logs at the end of the

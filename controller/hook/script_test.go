@@ -216,13 +216,14 @@ func TestPortedScriptWithInvalidBodyIsAnError(t *testing.T) {
 		{"null", `{status: 200, body: null}`, `the body that the script answered is null, want an object or JSON text`},
 		{"a list", `{status: 200, body: []}`, `the body that the script answered is a list, want an object or JSON text`},
 		{"a number", `{status: 200, body: 1}`, `the body that the script answered is a number, want an object or JSON text`},
-		{"text that is null", `{status: 200, body: "null"}`, `the body that the script answered is not a JSON object: it is null`},
-		{"no text", `{status: 200, body: ""}`, `the body that the script answered is not a JSON object: unexpected end of JSON input`},
+		{"text that is null", `{status: 200, body: "null"}`, `the body that the script answered is null, want an object or JSON text`},
+		{"text that is a list", `{status: 200, body: "[]"}`, `the body that the script answered is a list, want an object or JSON text`},
+		{"no text", `{status: 200, body: ""}`, `the body that the script answered is not JSON: unexpected end of JSON input`},
 		{"a fault in it", `{status: 200, body: {children: {}}}`, `children in the answer is an object, want a list of objects`},
 	})
 	h := ported(t, `{status: 200, body: "{status}"}`)
 	_, err := h.Call(t.Context(), newRequest(t))
-	if got, want := fault(t, h, err), `the body that the script answered is not a JSON object: invalid character `; !strings.HasPrefix(got, want) {
+	if got, want := fault(t, h, err), `the body that the script answered is not JSON: invalid character `; !strings.HasPrefix(got, want) {
 		t.Errorf("error %q, want it to begin with %q", got, want)
 	}
 }
@@ -289,7 +290,7 @@ func checkLater(t *testing.T, name string, resp *Response, err error, want time.
 
 func TestUnportedScriptCannotReturnHTTPResponse(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
-		{"with a body", `{status: 200, body: {children: []}}`, `unknown key "body" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+		{"with a body", `{status: 200, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
 		{"with 429", `{status: 429}`, `status in the answer is a number, want an object`},
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"metascript/controller/bodies"
 	"metascript/controller/etags"
 )
 
@@ -338,12 +339,12 @@ func (b *blank) Read(p []byte) (int, error) {
 func (b *blank) Close() error { return nil }
 
 func TestBodyIsReadUpToLimit(t *testing.T) {
-	atBound := &body{r: io.LimitReader(&blank{}, maxBody), left: maxBody, limit: maxBody}
+	atBound := bodies.NewReader(io.LimitReader(&blank{}, maxBody), maxBody)
 	if n, err := io.Copy(io.Discard, atBound); err != nil || n != maxBody {
 		t.Errorf("at the bound: %d bytes, error %v, want %d", n, err, maxBody)
 	}
 	endless := &blank{}
-	_, err := io.Copy(io.Discard, &body{r: endless, left: maxBody, limit: maxBody})
+	_, err := io.Copy(io.Discard, bodies.NewReader(endless, maxBody))
 	if err == nil || err.Error() != larger {
 		t.Errorf("beyond the bound: error %v, want %q", err, larger)
 	}

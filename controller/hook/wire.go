@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"metascript/controller/absent"
+	"metascript/controller/httpanswer"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -69,6 +70,7 @@ type decodeOptions struct {
 	strict        bool // refuse missing children, undeclared kinds and duplicates
 	knownKeys     bool // refuse unknown keys
 	owned         bool // nothing else uses the response, so that its children need not be copied
+	listed        bool // refuse missing children: the answer has a form that Metacontroller does not have
 	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
 
 	absent absent.Search // finds texts that a script made of a missing value
@@ -76,10 +78,8 @@ type decodeOptions struct {
 
 // decode converts and checks a response.
 func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
-	if how.knownKeys {
-		if err := checkKeys(answer, req.Shape); err != nil {
-			return nil, err
-		}
+	if err := checkForm(answer, req.Shape, how); err != nil {
+		return nil, err
 	}
 	if req.Shape == Customizing {
 		if n := req.observed(); how.refuseMissing && n > 0 && answer[fieldRelated] == nil {
@@ -144,24 +144,73 @@ func (s Shape) keys() []string {
 	return keys
 }
 
+// checkForm returns an error if an answer has another form than that of its shape.
+func checkForm(answer map[string]any, shape Shape, how decodeOptions) error {
+	if fields := httpanswer.Fields(answer); len(fields) > 0 && answer[shape.list()] == nil {
+		return within(fmt.Errorf("the answer is an HTTP response, with %s and without %s: answer with the object that is its body", enumerate(fields), shape.list()), engine.Key(fields[0]))
+	}
+	if how.knownKeys {
+		return checkKeys(answer, shape)
+	}
+	return checkMeant(answer, shape)
+}
+
+// checkMeant returns an error for an answer without children that was not made for this hook: one with a field that only the answers
+// of the other kind of controller have, or only with unknown keys. It does not mean that there are no children, as {} does in
+// Metacontroller.
+func checkMeant(answer map[string]any, shape Shape) error {
+	if shape == Customizing || answer[shape.list()] != nil {
+		return nil
+	}
+	if field := fieldOfOther(answer, shape); field != "" {
+		return within(fmt.Errorf("no %s in the answer, but %s, as in the answer for a %s: answer with %[1]s", shape.list(), field, shape.other()), engine.Key(field))
+	}
+	known := shape.keys()
+	for key := range answer {
+		if slices.Contains(known, key) {
+			return nil
+		}
+	}
+	return checkKeys(answer, shape)
+}
+
+// fieldOfOther returns a field of an answer that only the answers for the other kind of controller have; "" if there is none. A null
+// beside a null for the children does not count: a server for both kinds may write all fields.
+func fieldOfOther(answer map[string]any, shape Shape) string {
+	_, hasList := answer[shape.list()]
+	own := shape.keys()
+	for _, key := range shape.other().keys() {
+		value, found := answer[key]
+		if found && !slices.Contains(own, key) && (value != nil || !hasList) {
+			return key
+		}
+	}
+	return ""
+}
+
 // checkKeys returns an error for an unknown key. Most often it is misspelled, and with "childs" all children would be
 // deleted.
 func checkKeys(answer map[string]any, shape Shape) error {
 	known := shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
-		if slices.Contains(known, key) {
-			continue
+		if !slices.Contains(known, key) {
+			return unknownKey(key, shape)
 		}
-		like := engine.Nearest(key, known)
-		if shape != Customizing && (key == Composite.children() || key == Decorator.children()) {
-			like = shape.children() // of a controller of the other kind
-		}
-		if like != "" {
-			return within(fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like), engine.Key(key))
-		}
-		return within(fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known)), engine.Key(key))
 	}
 	return nil
+}
+
+// unknownKey returns the error for an unknown key of an answer.
+func unknownKey(key string, shape Shape) error {
+	known := shape.keys()
+	like := engine.Nearest(key, known)
+	if shape != Customizing && (key == Composite.children() || key == Decorator.children()) {
+		like = shape.children() // of a controller of the other kind
+	}
+	if like != "" {
+		return within(fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like), engine.Key(key))
+	}
+	return within(fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known)), engine.Key(key))
 }
 
 // enumerate returns a list such as "a, b and c".
@@ -217,7 +266,7 @@ func decodeChildren(answer map[string]any, req *Request, how decodeOptions) ([]a
 		return items, nil
 	case nil:
 		n := req.observed()
-		if n > 0 && how.strict {
+		if n > 0 && (how.strict || how.listed) {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s: return %[1]s, or [] to delete them on purpose", field, n, isOrAre(n))
 		}
 		if n > 0 && how.refuseMissing {

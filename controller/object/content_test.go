@@ -93,3 +93,24 @@ func TestLabelsAreSelected(t *testing.T) {
 		}
 	}
 }
+
+func TestEmptied(t *testing.T) {
+	spec, labels := []string{"spec"}, []string{"metadata", "labels"}
+	for _, c := range []struct{ o, want string }{
+		{`{spec: {a: 1}, metadata: {labels: {b: c}, name: x}}`, `{spec: {}, metadata: {labels: {}, name: x}}`},
+		{`{metadata: {labels: {b: c}}}`, `{metadata: {labels: {}}}`},
+		{`{spec: {}, metadata: {name: x}}`, ``},
+		{`{spec: null, data: {a: b}}`, ``},
+	} {
+		o := objecttest.ParseObject(t, c.o)
+		for _, o := range []*object.Object{o, objecttest.Packed(t, o)} {
+			got := object.Emptied(o, spec, labels)
+			if got == nil && c.want == "" {
+				continue
+			}
+			if got == nil || c.want == "" || !got.Equal(objecttest.ParseObject(t, c.want)) || !o.Equal(objecttest.ParseObject(t, c.o)) {
+				t.Errorf("%s: got %v, want %s", c.o, got, c.want)
+			}
+		}
+	}
+}

@@ -110,3 +110,21 @@ func StatusOf(o *Object) map[string]any {
 	status, _ := o.At("status")
 	return map[string]any{"status": tree.Native(status)}
 }
+
+// Emptied returns a copy of o in which the maps at the paths are empty; nil if all of them are empty or missing in o.
+func Emptied(o *Object, paths ...[]string) *Object {
+	emptied, changed := Copy(o), false
+	for _, path := range paths {
+		in, last := emptied.Map(), len(path)-1
+		for _, key := range path[:last] {
+			in, _ = in[key].(map[string]any)
+		}
+		if fields, _ := in[path[last]].(map[string]any); len(fields) > 0 {
+			in[path[last]], changed = map[string]any{}, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return emptied
+}

@@ -15,8 +15,8 @@ type Recorder struct {
 	Parents           []Recorded // one, or none if there was no request
 	Children, Related []Recorded
 
-	// Whole says that all of the objects count as read.
-	Whole bool
+	// Whole says that all of the objects count as read, and OnlyParent that all of those other than the parent do.
+	Whole, OnlyParent bool
 
 	// Incomplete is true if not all reads are recorded: an object is not packed, or they are forgotten.
 	Incomplete bool
@@ -36,7 +36,7 @@ func (r *Recorder) Parent(o *Object) any {
 	if r == nil {
 		return o.Value()
 	}
-	return r.value(o, &r.Parents)
+	return r.value(o, &r.Parents, r.Whole)
 }
 
 // Child is the same for a child.
@@ -44,7 +44,7 @@ func (r *Recorder) Child(o *Object) any {
 	if r == nil {
 		return o.Value()
 	}
-	return r.value(o, &r.Children)
+	return r.value(o, &r.Children, r.Whole || r.OnlyParent)
 }
 
 // Relate is the same for a related object.
@@ -52,17 +52,17 @@ func (r *Recorder) Relate(o *Object) any {
 	if r == nil {
 		return o.Value()
 	}
-	return r.value(o, &r.Related)
+	return r.value(o, &r.Related, r.Whole || r.OnlyParent)
 }
 
-func (r *Recorder) value(o *Object, of *[]Recorded) any {
+func (r *Recorder) value(o *Object, of *[]Recorded, whole bool) any {
 	if !o.isPacked() {
 		r.Incomplete = true
 		return o.Value()
 	}
 	reads := r.by.Record(o.packed)
 	*of = append(*of, Recorded{o, reads})
-	if r.Whole {
+	if whole {
 		return reads.Map().Whole()
 	}
 	return reads.Map()

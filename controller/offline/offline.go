@@ -32,6 +32,7 @@ import (
 	"metascript/controller/selection"
 	"metascript/controller/spec"
 	"metascript/engine"
+	"metascript/engine/packed"
 	"metascript/scripts"
 )
 
@@ -47,7 +48,7 @@ type Sync struct {
 	Sandbox    build.Sandbox
 	Sources    scripts.Sources                         // reads scripts that are not in the controller object
 	Log        func(hookName string, m engine.Message) // called with each line that a script prints; nil: they are dropped
-	Warn       func(error)                             // called before the hook if the controller does not select the parent; may be nil
+	Warn       func(error)                             // called before the hook if the controller does not select the parent, and with the warnings about customize; may be nil
 }
 
 // Run calls the customize hook, if there is one, and then the sync or the finalize hook. It returns the response of the latter.
@@ -140,10 +141,16 @@ func (s *Sync) call(ctx context.Context, b *binding.Binding, req *hook.Request, 
 	if called == nil {
 		return nil, fmt.Errorf("%s has no %s hook", object.Describe(s.Controller), name)
 	}
+	if content, err := packed.Pack(req.Parent.Map()); err == nil {
+		req.Parent = object.OfPacked(content) // so that it is known what a script reads of it
+	}
 	response, err := called.Call(ctx, req)
 	if err == nil {
 		for i, warning := range response.Warnings {
 			response.Warnings[i] = redactor.Error(warning)
+		}
+		if response.Unread != nil {
+			response.Warnings = append(response.Warnings, redactor.Error(response.Unread))
 		}
 	}
 	return response, redactor.Error(err)
@@ -269,6 +276,11 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 	response, err := s.customize(ctx, b, req)
 	if err != nil {
 		return nil, err
+	}
+	for _, warning := range response.Warnings {
+		if s.Warn != nil {
+			s.Warn(warning)
+		}
 	}
 	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.RelatedScope)
 	if wrong := (*related.RuleError)(nil); errors.As(err, &wrong) {

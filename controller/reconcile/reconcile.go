@@ -172,6 +172,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if again, settled := c.note(response); settled {
 		return again, nil
 	}
+	c.reportUnread(parent, response)
 	// A decorated object is written before its attachments.
 	parent, decorationDelay, err := c.status.Decorate(ctx, parent, response, write)
 	if err != nil {
@@ -187,6 +188,14 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
 	c.states.noteNotStored(c.state, cmp.Or(c.state.children.NotStored(), c.state.parent.NotStored()))
 	return throttle.Shorter(throttle.Shorter(response.ResyncAfter, decorationDelay), throttle.Shorter(childDelay, statusDelay)), err
+}
+
+// reportUnread reports that the children are deleted for no reason that the script has read, once until another answer.
+func (c *reconciliation) reportUnread(parent *object.Object, response *hook.Response) {
+	if response.Unread != nil && !c.state.unread && !object.Deleting(parent) {
+		c.events.Warning(parent, "AllChildrenDeleted", "%v", response.Unread)
+	}
+	c.state.unread = response.Unread != nil
 }
 
 // desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children

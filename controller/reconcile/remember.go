@@ -110,7 +110,7 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	var now remember.Snapshot
 	remembers := w.remembers(c.version)
 	if c.version.Revisions == nil && (remembers || c.version.Scripted) {
-		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged || !c.version.Remember.Records()}
+		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged, OnlyParent: !c.version.Remember.Records()}
 	}
 	if parent := w.r.binding.Parent(c.key); parent != nil && remembers {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())

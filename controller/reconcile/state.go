@@ -83,6 +83,9 @@ type hookState struct {
 	// churn counts reconciles in a row that write something. The tracker adds writes; the worker ends the rounds.
 	churn throttle.Churn
 
+	// unread says that the last answer had a hook.Response.Unread, which was reported. The reconcile reads and writes it.
+	unread bool
+
 	// memory says whether the next reconcile has to be done; see package remember. The reconcile and the worker use it.
 	memory remember.Memory
 

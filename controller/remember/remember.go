@@ -125,7 +125,7 @@ const (
 	recordsOne = 16
 )
 
-// Records reports whether the next reconcile records what the script reads. This costs some percent of the time of the script. It is of
+// Records reports whether the next reconcile records what the script reads of objects other than the parent. This costs some percent of the time of the script. It is of
 // no use for a controller whose objects do not change in what the script does not read.
 func (s *Switch) Records() bool {
 	return s.recorded.Load() < recordings && s.recorded.Add(1) <= recordings || rand.N(recordsOne) == 0

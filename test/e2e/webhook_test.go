@@ -247,6 +247,17 @@ var faults = map[string]http.HandlerFunc{
 	"empty": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) },
 	"null":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": null}`) },
 	"none":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": []}`) },
+	"response": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"statusCode": 200, "body": "{\"children\": []}"}`)
+	},
+	"attachments": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"children": null, "attachments": []}`)
+	},
+	"message": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"message": "starting"}`) },
+	"rule": func(w http.ResponseWriter, _ *http.Request) { // to sync and to customize
+		_, _ = io.WriteString(w, `{"relatedResources": [{"apiVersion": "v1", "resource": "secrets", "name": "a"}],
+			"children": [null, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rule"}}]}`)
+	},
 	"500": func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	},

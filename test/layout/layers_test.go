@@ -69,6 +69,7 @@ var layers = []string{
 	"connection",
 	"wire", // the client of informers and writes
 	"bodies",
+	"httpanswer", // HTTP responses that functions return
 	"jsontree",
 	"selection",
 	"object",

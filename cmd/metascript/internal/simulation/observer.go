@@ -12,6 +12,7 @@ import (
 // An observer prints what the server does, and stores what the expectations of a step are about.
 type observer struct {
 	*report.Reporter
+	moment *moment
 
 	mu     sync.Mutex // guards the fields below
 	events []event
@@ -32,6 +33,12 @@ func (o *observer) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events, o.errors = nil, nil
+}
+
+// Wrote implements observe.Observer.
+func (o *observer) Wrote(about observe.About, w observe.Write) {
+	o.moment.wrote(about, w.Object)
+	o.Reporter.Wrote(about, w)
 }
 
 // Event implements observe.Observer.

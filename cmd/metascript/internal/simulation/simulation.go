@@ -9,6 +9,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func newSimulation(ctx context.Context, f *File, o Options, outside *virtualtime
 	}
 	s := &simulation{file: f, options: o, outside: ctx, out: out, report: report.New(out, false), api: memapi.New(defaultNamespace, serverNamespace), latest: map[string]changesOf{}, notRunning: map[string]string{}}
 	s.report.Style = style.For(o.Out)
-	s.seen = &observer{Reporter: s.report}
+	s.seen = &observer{Reporter: s.report, moment: newMoment()}
 	s.names = names{s.api}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.config = &rest.Config{Host: "https://simulation", Transport: s.api, QPS: -1, UserAgent: agent, WarningHandlerWithContext: rest.NoWarnings{}}
@@ -284,8 +285,7 @@ func (s *simulation) settle() error {
 	clear(s.latest)
 	s.mu.Unlock()
 	for time.Since(last) < quiet {
-		time.Sleep(time.Second / 4)
-		if err := s.outside.Err(); err != nil {
+		if err := cmp.Or(s.seen.moment.sleep(time.Second/4), s.outside.Err()); err != nil {
 			return err
 		}
 		if now := s.changes.Load(); now != seen || s.control.Busy() {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,9 +40,11 @@ func (s *simulation) do(i int, step *Step) error {
 	s.refusal.set(step.Refuse)
 	defer s.refusal.set(nil)
 	failed := s.act(at, step)
+	ends := s.settle
 	if step.Wait != nil {
-		time.Sleep(step.Wait.Duration)
-	} else if err := s.settle(); err != nil {
+		ends = func() error { return s.seen.moment.sleep(step.Wait.Duration) }
+	}
+	if err := ends(); err != nil {
 		return s.file.inStep(i, at, err)
 	}
 	if failed != nil && (step.Expect == nil || step.Expect.Error == "") {

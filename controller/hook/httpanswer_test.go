@@ -1,0 +1,172 @@
+package hook
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/engine"
+)
+
+// onePod is the text of an answer with one Pod, as JSON.
+const onePod = `{"status": {"a": 1}, "children": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]}`
+
+// envelopes are the forms of HTTP responses in which functions of other hosts return onePod.
+var envelopes = map[string]string{
+	"Node.js without status":        `{body: ` + onePod + `}`,
+	"Node.js with null status":      `{status: null, body: ` + onePod + `}`,
+	"Node.js with status as text":   `{status: "200", body: ` + onePod + `}`,
+	"text":                          `{body: '` + onePod + `'}`,
+	"Lambda":                        `{statusCode: 200, body: '` + onePod + `'}`,
+	"Lambda, object":                `{statusCode: 200, headers: {}, multiValueHeaders: {}, isBase64Encoded: false, body: ` + onePod + `}`,
+	"Lambda, base64":                `{statusCode: 200, isBase64Encoded: true, body: ` + base64.StdEncoding.EncodeToString([]byte(onePod)) + `}`,
+	"Lambda, status code as text":   `{statusCode: "200", body: '` + onePod + `'}`,
+	"Knative":                       `{headers: {content-type: application/json}, body: ` + onePod + `}`,
+	"beside a null":                 `{children: null, body: ` + onePod + `}`,
+	"OpenFaaS":                      `{status: 200, headers: {content-type: application/json}, body: '` + onePod + `'}`,
+	"status code beside the status": `{status: 200, statusCode: 500, body: ` + onePod + `}`,
+}
+
+func TestHTTPResponseIsUnwrapped(t *testing.T) {
+	for name, text := range envelopes {
+		resp := ask(t, ported(t, text), observing(t, newRequest(t), "a", "b"))
+		if diff := cmp.Diff([]string{"Pod default/a"}, children(resp)); diff != "" {
+			t.Errorf("%s: children (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(map[string]any{"a": int64(1)}, resp.Status); diff != "" {
+			t.Errorf("%s: status (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestHTTPResponseOfCustomize(t *testing.T) {
+	resp := ask(t, ported(t, `{statusCode: 200, body: '{"relatedResources": [{"apiVersion": "v1", "resource": "pods"}]}'}`), customizing(t))
+	if len(resp.Related) != 1 {
+		t.Errorf("%d rules, want 1", len(resp.Related))
+	}
+}
+
+func TestHTTPResponseIsNoAnswerOfOthers(t *testing.T) {
+	for _, speaker := range all {
+		if speaker == "ported" {
+			continue
+		}
+		for name, text := range envelopes {
+			for _, shape := range []Shape{Composite, Decorator, Customizing} {
+				req := observing(t, newRequest(t), "a", "b")
+				req.Shape = shape
+				_, err := speakers[speaker](t, text).Call(t.Context(), req)
+				if err == nil || !strings.Contains(err.Error(), "the answer is an HTTP response, with body") || !strings.Contains(err.Error(), " and without "+shape.list()+": answer with the object that is its body") {
+					t.Errorf("%s: %s: error %v", speaker, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestHTTPResponseThatIsNoAnswer(t *testing.T) {
+	const noBody = `the body that the script answered is null, want an object or JSON text`
+	const noChildren = `no children in the answer, which would delete the 2 there are: return children, or [] to delete them on purpose`
+	checkRefusals(t, observing(t, newRequest(t), "a", "b"), []string{"ported"}, []refusal{
+		{"no body", `{statusCode: 200}`, noBody},
+		{"only headers", `{headers: {}}`, noBody},
+		{"null as body", `{body: null}`, noBody},
+		{"no children in a body without status", `{body: {}}`, noChildren},
+		{"null as children", `{statusCode: 200, body: '{"children": null}'}`, noChildren},
+		{"finalized without children", `{body: {finalized: true}}`, noChildren},
+		{"no base64", `{isBase64Encoded: true, body: "{}"}`, `the body that the script answered is not in base64, although isBase64Encoded is true: illegal base64 data at input byte 0`},
+		{"a response in a response", `{status: 200, body: {statusCode: 200, body: {children: []}}}`, `the answer is an HTTP response, with body and statusCode and without children: answer with the object that is its body`},
+		{"a status that is an object", `{status: {a: 1}, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
+		{"a status in words", `{status: OK, body: {children: []}}`, `the answer is an HTTP response, with body and without children: answer with the object that is its body`},
+		{"a status code in words", `{statusCode: OK, body: {children: []}}`, `the answer is an HTTP response, with body and statusCode and without children: answer with the object that is its body`},
+		{"a response in another field", `{data: {children: []}}`, `unknown key "data" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+	})
+}
+
+func TestBodyWithStatusFollowsTheRulesOfWebhooks(t *testing.T) {
+	for _, text := range []string{`{status: 200, body: {}}`, `{status: 200, body: '{"children": null}'}`, `{status: 200, body: {status: {a: 1}}}`} {
+		if resp := ask(t, ported(t, text), observing(t, newRequest(t), "a", "b")); resp.Children.Len() != 0 {
+			t.Errorf("%s: children %v", text, children(resp))
+		}
+	}
+}
+
+func TestStatusCodeOfOtherHosts(t *testing.T) {
+	var e *engine.Error
+	_, err := ported(t, `{statusCode: 502, body: "bad gateway"}`).Call(t.Context(), newRequest(t))
+	if !errors.As(err, &e) || e.Kind != engine.KindRaised || e.Msg != "the script answered with status 502: bad gateway" {
+		t.Errorf("error %v", err)
+	}
+	for _, text := range []string{`{statusCode: 429, headers: {Retry-After: ["30", "40"]}}`, `{statusCode: 429, multiValueHeaders: {retry-after: ["30"]}}`} {
+		resp, err := ported(t, text).Call(t.Context(), newRequest(t))
+		checkLater(t, text, resp, err, 30*time.Second)
+	}
+}
+
+// loose are the speakers whose unknown keys are ignored.
+var loose = []string{"webhook", "ported"}
+
+func TestAnswerForTheOtherKindOfController(t *testing.T) {
+	for _, c := range []struct {
+		shape  Shape
+		answer string
+		want   string
+	}{
+		{Composite, `{attachments: []}`, "no children in the answer, but attachments, as in the answer for a DecoratorController: answer with children"},
+		{Composite, `{attachments: null}`, "no children in the answer, but attachments, as in the answer for a DecoratorController: answer with children"},
+		{Composite, `{children: null, attachments: []}`, "no children in the answer, but attachments, as in the answer for a DecoratorController: answer with children"},
+		{Composite, `{status: {a: 1}, attachments: [{}]}`, "no children in the answer, but attachments, as in the answer for a DecoratorController: answer with children"},
+		{Composite, `{finalized: true, labels: {a: b}}`, "no children in the answer, but labels, as in the answer for a DecoratorController: answer with children"},
+		{Composite, `{children: null, annotations: {a: b}}`, "no children in the answer, but annotations, as in the answer for a DecoratorController: answer with children"},
+		{Decorator, `{children: []}`, "no attachments in the answer, but children, as in the answer for a CompositeController: answer with attachments"},
+		{Decorator, `{attachments: null, labels: {a: b}, children: []}`, "no attachments in the answer, but children, as in the answer for a CompositeController: answer with attachments"},
+	} {
+		req := observing(t, newRequest(t), "a", "b")
+		req.Shape = c.shape
+		checkRefusals(t, req, loose, []refusal{{c.answer, c.answer, c.want}})
+		for _, speaker := range strict {
+			if _, err := speakers[speaker](t, c.answer).Call(t.Context(), req); err == nil {
+				t.Errorf("%s from a %s: no error", c.answer, speaker)
+			}
+		}
+	}
+}
+
+func TestAnswerWithoutKnownKey(t *testing.T) {
+	checkRefusals(t, observing(t, newRequest(t), "a", "b"), loose, []refusal{
+		{"an error", `{error: boom}`, `unknown key "error" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+		{"another case", `{Children: []}`, `unknown key "Children" in the answer: did you mean "children"?`},
+		{"an answer in a field", `{result: {children: []}}`, `unknown key "result" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+	})
+}
+
+// These are the answers that delete all children in Metacontroller too, and that may be meant so.
+func TestAnswerWithoutChildrenOfWebhook(t *testing.T) {
+	for shape, answers := range map[Shape][]string{
+		Composite: {`{}`, `{children: null}`, `{children: []}`, `{status: {a: 1}}`, `{status: null}`, `{finalized: true}`, `{resyncAfterSeconds: 1, x: 1}`,
+			`{children: null, attachments: null, labels: null, annotations: null}`, `{children: [], attachments: [{}]}`, `{children: [], body: {}}`},
+		Decorator: {`{}`, `{attachments: null, children: null}`, `{labels: {a: b}}`, `{attachments: [], children: [{}], statusCode: 200}`},
+	} {
+		for _, answer := range answers {
+			for _, speaker := range loose {
+				req := observing(t, newRequest(t), "a", "b")
+				req.Shape = shape
+				if resp := ask(t, speakers[speaker](t, answer), req); resp.Children.Len() != 0 {
+					t.Errorf("%s from a %s: children %v", answer, speaker, children(resp))
+				}
+			}
+		}
+	}
+}
+
+func TestAnswerOfSyncToCustomize(t *testing.T) {
+	for _, speaker := range loose {
+		if resp := ask(t, speakers[speaker](t, `{children: [], status: {}}`), customizing(t)); len(resp.Related) != 0 {
+			t.Errorf("from a %s: %d rules", speaker, len(resp.Related))
+		}
+	}
+}
