@@ -67,6 +67,7 @@ import (
 //	                           wait until this request of the user is permitted, or until a dry run of it is forbidden with an error
 //	                           that matches; by: the ServiceAccount NAMESPACE/NAME impersonates the user. The requests are
 //	                           apply FILE, create RESOURCE FILE, patch and get as below, delete RESOURCE/NAME, deleteall RESOURCE
+//	stored FILE PATH VALUE     wait until the API server would store this value there in the object in FILE, if it were created
 //	refused FILE               wait until the API server would refuse to create the object in FILE
 //	writes MIN MAX [REGEXP]    check that the number of writes in the server's log, that match, is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
@@ -124,6 +125,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"many":           cmdMany,
 	"writes":         cmdWrites,
 	"refused":        cmdRefused,
+	"stored":         cmdStored,
 	"crd":            cmdCRD,
 	"delete":         cmdDelete,
 	"patch":          cmdPatch,
