@@ -95,6 +95,11 @@ import (
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
 //	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
 //	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
+//	rival RESOURCE/NAME update|apply MAX JSON
+//	                           write the object, by a patch or by server-side apply, whenever somebody else has changed it, at most MAX
+//	                           times, until the script ends; $N in JSON is the number of the write. "until REGEXP rival RESOURCE/NAME" waits
+//	                           for a number of writes
+//	paced REGEXP               check in the server's log that of the writes that match, after the first ten, there is at most one a minute
 //	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
 //	simulated FILE RESOURCE... wait until the objects of these resources are those in FILE, which "metascript simulate -o yaml" printed
 //
@@ -150,6 +155,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"approve":        cmdApprove,
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,
+	"rival":          cmdRival,
+	"paced":          cmdPaced,
 	"sha1":           cmdSHA1,
 	"simulated":      cmdSimulated,
 	"untold":         cmdUntold,
@@ -488,6 +495,8 @@ func (w *world) read(args []string) (string, error) {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
 		return string(text), err
+	case "rival":
+		return w.wrote(args[1])
 	case "calls":
 		return w.webhook.callCounts(args[1]), nil
 	}

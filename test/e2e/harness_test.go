@@ -51,6 +51,7 @@ type world struct {
 	webhook     *hookServer   // nil: there is none
 	webProxy    *webProxy     // nil: there is none
 	kubelet     *kubelet      // nil: there is none
+	rivals      map[string]*rival
 	weak        bool          // the server cannot read files without permission, as root could
 	old         int           // the size of the log at mark
 	user        string        // the user of the server's requests; "": an administrator
@@ -131,7 +132,7 @@ func (w *world) createNamespace() error {
 }
 
 func newWorld(name string) (*world, error) {
-	w := &world{name: name, served: name, loopback: "127.0.0.1", servers: map[string]*server{}}
+	w := &world{name: name, served: name, loopback: "127.0.0.1", servers: map[string]*server{}, rivals: map[string]*rival{}}
 	return w, w.enter(config, kubeconfig)
 }
 
