@@ -95,6 +95,7 @@ import (
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
 //	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
 //	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
+//	mutator                    run an admission webhook that stores another value at each write of a ConfigMap with the label guarded
 //	rival RESOURCE/NAME update|apply MAX JSON
 //	                           write the object, by a patch or by server-side apply, whenever somebody else has changed it, at most MAX
 //	                           times, until the script ends; $N in JSON is the number of the write. "until REGEXP rival RESOURCE/NAME" waits
@@ -155,6 +156,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"approve":        cmdApprove,
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,
+	"mutator":        cmdMutator,
 	"rival":          cmdRival,
 	"paced":          cmdPaced,
 	"sha1":           cmdSHA1,
