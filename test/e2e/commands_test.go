@@ -67,6 +67,7 @@ import (
 //	                           wait until this request of the user is permitted, or until a dry run of it is forbidden with an error
 //	                           that matches; by: the ServiceAccount NAMESPACE/NAME impersonates the user. The requests are
 //	                           apply FILE, create RESOURCE FILE, patch and get as below, delete RESOURCE/NAME, deleteall RESOURCE
+//	stored FILE PATH VALUE     wait until the API server would store this value there in the object in FILE, if it were created
 //	refused FILE               wait until the API server would refuse to create the object in FILE
 //	writes MIN MAX [REGEXP]    check that the number of writes in the server's log, that match, is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
@@ -94,6 +95,12 @@ import (
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
 //	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
 //	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
+//	mutator                    run an admission webhook that stores another value at each write of a ConfigMap with the label guarded
+//	rival RESOURCE/NAME update|apply MAX JSON
+//	                           write the object, by a patch or by server-side apply, whenever somebody else has changed it, at most MAX
+//	                           times, until the script ends; $N in JSON is the number of the write. "until REGEXP rival RESOURCE/NAME" waits
+//	                           for a number of writes
+//	paced REGEXP               check in the server's log that of the writes that match, after the first ten, there is at most one a minute
 //	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
 //	simulated FILE RESOURCE... wait until the objects of these resources are those in FILE, which "metascript simulate -o yaml" printed
 //
@@ -124,6 +131,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"many":           cmdMany,
 	"writes":         cmdWrites,
 	"refused":        cmdRefused,
+	"stored":         cmdStored,
 	"crd":            cmdCRD,
 	"delete":         cmdDelete,
 	"patch":          cmdPatch,
@@ -148,6 +156,9 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"approve":        cmdApprove,
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,
+	"mutator":        cmdMutator,
+	"rival":          cmdRival,
+	"paced":          cmdPaced,
 	"sha1":           cmdSHA1,
 	"simulated":      cmdSimulated,
 	"untold":         cmdUntold,
@@ -486,6 +497,8 @@ func (w *world) read(args []string) (string, error) {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
 		return string(text), err
+	case "rival":
+		return w.wrote(args[1])
 	case "calls":
 		return w.webhook.callCounts(args[1]), nil
 	}

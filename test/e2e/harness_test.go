@@ -51,13 +51,14 @@ type world struct {
 	webhook     *hookServer   // nil: there is none
 	webProxy    *webProxy     // nil: there is none
 	kubelet     *kubelet      // nil: there is none
-	weak        bool          // the server cannot read files without permission, as root could
-	old         int           // the size of the log at mark
-	user        string        // the user of the server's requests; "": an administrator
-	serverToken string        // of the ServiceAccount that servers run as; "" is an administrator, or user
-	shares      bool          // the script uses the shared server
-	loopback    string        // the host of all addresses that servers use
-	served      string        // the label of its controllers: the name of the world whose server runs them
+	rivals      map[string]*rival
+	weak        bool   // the server cannot read files without permission, as root could
+	old         int    // the size of the log at mark
+	user        string // the user of the server's requests; "": an administrator
+	serverToken string // of the ServiceAccount that servers run as; "" is an administrator, or user
+	shares      bool   // the script uses the shared server
+	loopback    string // the host of all addresses that servers use
+	served      string // the label of its controllers: the name of the world whose server runs them
 
 	config     *rest.Config // for the cluster, as is the file
 	kubeconfig string
@@ -131,7 +132,7 @@ func (w *world) createNamespace() error {
 }
 
 func newWorld(name string) (*world, error) {
-	w := &world{name: name, served: name, loopback: "127.0.0.1", servers: map[string]*server{}}
+	w := &world{name: name, served: name, loopback: "127.0.0.1", servers: map[string]*server{}, rivals: map[string]*rival{}}
 	return w, w.enter(config, kubeconfig)
 }
 
