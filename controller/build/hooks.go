@@ -8,6 +8,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/spec"
+	"metascript/engine"
 )
 
 // Built is what a Builder makes: the hooks of one controller object, and what its status reports about them.
@@ -71,6 +72,21 @@ func (b *Built) Hooks() Hooks {
 		hooks.CustomizeTTL = customizeTTL
 	}
 	return hooks
+}
+
+// Draw reports whether a script of the hooks has drawn a random value.
+func (h *Hooks) Draw() bool {
+	for _, called := range []hook.Hook{h.Sync, h.Finalize, h.Customize} {
+		if f, ok := called.(*hook.Fallback); ok {
+			called = f.Script
+		}
+		if s, ok := called.(*hook.Script); ok {
+			if p, ok := s.Program.(engine.Drawing); ok && p.Draws() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A NamedFallback is a hook that is a script with a webhook as its fallback.
