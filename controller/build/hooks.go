@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"metascript/controller/api/v1alpha1"
@@ -74,19 +75,35 @@ func (b *Built) Hooks() Hooks {
 	return hooks
 }
 
-// Draw reports whether a script of the hooks has drawn a random value.
-func (h *Hooks) Draw() bool {
-	for _, called := range []hook.Hook{h.Sync, h.Finalize, h.Customize} {
+// programs returns the programs of the hooks that are scripts, each once.
+func programs(hooks ...hook.Hook) (all []engine.Program) {
+	for _, called := range hooks {
 		if f, ok := called.(*hook.Fallback); ok {
 			called = f.Script
 		}
-		if s, ok := called.(*hook.Script); ok {
-			if p, ok := s.Program.(engine.Drawing); ok && p.Draws() {
-				return true
-			}
+		if s, ok := called.(*hook.Script); ok && !slices.Contains(all, s.Program) {
+			all = append(all, s.Program)
 		}
 	}
-	return false
+	return all
+}
+
+// Mistakes returns the mistakes in the scripts that fail only when they are reached.
+func (b *Built) Mistakes() (all []*engine.Error) {
+	for _, program := range programs(b.Sync, b.Finalize, b.Customize) {
+		if p, ok := program.(engine.Warned); ok {
+			all = append(all, p.Warnings()...)
+		}
+	}
+	return all
+}
+
+// Draw reports whether a script of the hooks has drawn a random value.
+func (h *Hooks) Draw() bool {
+	return slices.ContainsFunc(programs(h.Sync, h.Finalize, h.Customize), func(program engine.Program) bool {
+		p, ok := program.(engine.Drawing)
+		return ok && p.Draws()
+	})
 }
 
 // A NamedFallback is a hook that is a script with a webhook as its fallback.
