@@ -14,7 +14,6 @@ import (
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/cmd/metascript/internal/simulation"
 	"metascript/controller"
-	"metascript/controller/random"
 )
 
 // simulateFlags are the flags of the command simulate. Flags that the server has too have the same meaning.
@@ -102,7 +101,6 @@ func simulate(cmd *cobra.Command, dirs []string, f *simulateFlags) error {
 	}
 	defer sandbox.Close()
 	server := controller.Options{Log: log, Sandbox: sandbox.Sandbox}
-	server.Sandbox.Random = random.Offline
 	f.defaults.Apply(&server)
 	return simulation.RunAll(cmd.Context(), files, simulation.Options{Start: start, Out: cmd.OutOrStdout(), Objects: f.output.String() == "yaml", Folders: f.sandbox.Folders, Server: server})
 }
