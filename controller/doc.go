@@ -23,6 +23,7 @@
 //   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
 //   - revisions: stores revisions of parents in ControllerRevisions; store: stores versions of scripts in ConfigMaps
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks
+//   - random: the key of the random values of scripts
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
 //   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
 //   - spec: reads controller objects of both kinds into one form

@@ -164,6 +164,13 @@ func (l *loading) warn(warnings ...string) {
 	l.result.Warnings = append(l.result.Warnings, warnings...)
 }
 
+// warnOfMistakes warns of the mistakes in scripts that fail only when they are reached, also while the guard decides.
+func (l *loading) warnOfMistakes(built *build.Built) {
+	for _, mistake := range built.Mistakes() {
+		l.warn("script: " + mistake.Error())
+	}
+}
+
 // releaseFinalizers makes what runs remove its finalizers if the object has the annotation for it. It comes before another
 // version is activated.
 func (l *loading) releaseFinalizers() {
@@ -184,12 +191,14 @@ func (l *loading) build(ctx context.Context) (build.Built, error) {
 	}
 	if r := m.runningAs(c); r != nil {
 		m.guard.Stop() // of a version that was reverted
+		l.warnOfMistakes(&r.Current().Loaded.Built)
 		return r.Current().Loaded.Built, nil
 	}
 	if err := m.loadBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return build.Built{}, err
 	}
 	built, err := l.builder.Build(ctx, c.Declaration, c.Parts)
+	l.warnOfMistakes(&built)
 	if err == nil && l.result.ResourcesErr == nil {
 		err = l.checkGuard(ctx, built)
 	}

@@ -32,6 +32,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/ownership"
+	"metascript/controller/random"
 	"metascript/controller/reconcile"
 	"metascript/controller/references"
 	"metascript/controller/related"
@@ -193,6 +194,12 @@ func (e *environment) connect() (err error) {
 	e.caches.Ownership = func(managedFields []byte) ownership.Fields {
 		return ownership.Of(managedFields, e.write.Applier(), kube.FieldManager)
 	}
+	if e.sandbox.Random == nil {
+		e.sandbox.Random = &random.Store{
+			Namespace: e.Namespace, Watcher: e.references, Writer: e.write, GetLive: e.write.Get, Leads: e.leads, DryRun: e.DryRun,
+			Changed: e.redraw, Log: e.Log,
+		}
+	}
 	if e.unfencedClient, err = kubernetes.NewForConfig(e.unfenced); err != nil {
 		return err
 	}
@@ -203,6 +210,13 @@ func (e *environment) connect() (err error) {
 		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces, Watched: e.WatchNamespaces,
 	}
 	return nil
+}
+
+// redraw calls scripts again that have drawn random values, since the key has changed.
+func (e *environment) redraw() {
+	for _, r := range e.records.running() {
+		r.Redraw()
+	}
 }
 
 // accountChanged queues the controllers that act as an account, since what it may do may have changed. It queues them again when

@@ -108,6 +108,8 @@ type Env struct {
 	// Two maps with the same id and version are equal, so that a runtime or a worker may reuse what it derived from one for
 	// the other, in calls of the same tenant. Maps are looked up down to the fourth level of the argument.
 	Identify func(object Map) (id, version string)
+	// Random gives the script random values. If it is nil, a call that draws one fails with KindKey.
+	Random *Random
 	// Log receives what the script prints, in order, from the goroutine that runs it; nil drops it. An Engine passes at most
 	// Limits.Log bytes.
 	Log func(Message)

@@ -28,7 +28,8 @@ const (
 	KindOutput   Kind = "Output"   // Limits.Output, Nodes or Depth
 	KindStack    Kind = "Stack"    // Limits.Stack
 	KindSource   Kind = "Source"   // Limits.Source, or source that cannot be read
-	KindCanceled Kind = "Canceled" // the caller's ctx is done, or there was no CPU time for it; not a fault of the script
+	KindKey      Kind = "Key"      // it draws a random value, and there is no key; see [Random]
+	KindCanceled Kind = "Canceled" // the caller's ctx is done, there was no CPU time for it, or the key of its random values cannot be read; not a fault of the script
 	KindPanic    Kind = "Panic"    // the interpreter panicked
 )
 

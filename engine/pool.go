@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -163,6 +164,7 @@ type program struct {
 	entry    string
 	files    fs.FS // for the source lines in errors
 	digest   string
+	draws    atomic.Bool // a call has drawn a random value
 }
 
 // Functions implements [Program].
@@ -211,23 +213,50 @@ func (p *program) Language() string { return p.language }
 // Quotes implements [Written].
 func (p *program) Quotes(text string) bool { return quotes(p.files, text) }
 
+// Draws implements [Drawing].
+func (p *program) Draws() bool { return p.draws.Load() }
+
 // Call implements [Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error) {
-	env.Limits = env.Limits.WithDefaults()
+	env.Limits, env.Random = env.Limits.WithDefaults(), env.Random.bounded()
 	log := newBoundedLog(env.Log, env.Limits.Log)
 	defer log.close()
 
-	t := task{ownerKey{env.Tenant, env.Owner}, p.digest, p.entry, env.Limits, KindRuntime}
-	answer, fault := run(ctx, p.engine, t, func(ctx context.Context) (map[string]any, error) {
-		attempt := env
-		attempt.Log = log.begin()
-		return p.inner.Call(ctx, fn, arg, attempt)
-	})
+	answer, fault := p.callWithKey(ctx, env, func(env Env) (map[string]any, *Error) { return p.run(ctx, fn, arg, env, log) })
 	if fault != nil {
 		p.locate(fault, fn, nil)
 		return nil, fault.complete(fn, p.files)
 	}
 	return answer, nil
+}
+
+// callWithKey calls call, with the key of random values if the script draws some; see [Random].
+func (p *program) callWithKey(ctx context.Context, env Env, call func(Env) (map[string]any, *Error)) (map[string]any, *Error) {
+	random := env.Random
+	if p.draws.Load() && random != nil && random.FindKey != nil {
+		env.Random, _ = random.withKey(ctx) // if it fails, the call may not draw a value this time
+	}
+	answer, fault := call(env)
+	if !env.Random.lacksKey(fault) {
+		return answer, fault
+	}
+	p.draws.Store(true)
+	var err error
+	if env.Random, err = random.withKey(ctx); err != nil {
+		fault.Kind, fault.Msg, fault.Hint = KindCanceled, fmt.Sprintf("%s: %v", fault.Msg, err), ""
+		return nil, fault
+	}
+	return call(env)
+}
+
+// run calls the function once, in as many attempts as it needs.
+func (p *program) run(ctx context.Context, fn string, arg map[string]any, env Env, log *boundedLog) (map[string]any, *Error) {
+	t := task{ownerKey{env.Tenant, env.Owner}, p.digest, p.entry, env.Limits, KindRuntime}
+	return run(ctx, p.engine, t, func(ctx context.Context) (map[string]any, error) {
+		attempt := env
+		attempt.Log = log.begin()
+		return p.inner.Call(ctx, fn, arg, attempt)
+	})
 }
 
 // locate sets the position of an error in a call of the function fn if it is not known. An error about a value of the answer

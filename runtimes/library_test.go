@@ -89,7 +89,8 @@ func tryExample(t *testing.T, language, entry, text, want string) {
 	var answer map[string]any
 	p, err := runtimes.All()[language].Compile(t.Context(), s, engine.Limits{})
 	if err == nil {
-		answer, err = p.Call(t.Context(), "sync", map[string]any{}, engine.Env{})
+		random := &engine.Random{Key: []byte("the key of this controller and parent")}
+		answer, err = p.Call(t.Context(), "sync", map[string]any{}, engine.Env{Random: random})
 	}
 	if message, fails := strings.CutPrefix(want, "error: "); fails {
 		var fault *engine.Error

@@ -34,6 +34,7 @@ type devFlags struct {
 	dryRun, yes, once bool
 	timeout           time.Duration
 	parent, namespace string
+	serverNamespace   string
 	record            string
 	force             bool
 	defaults          serverflags.SpecDefaults
@@ -92,6 +93,7 @@ Ctrl-C stops the command.`,
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long --once waits")
 	flags.StringVar(&f.parent, "parent", "", "only the parents with this name")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "only the parents in this namespace")
+	flags.StringVar(&f.serverNamespace, "server-namespace", "metacontroller", "namespace of the server, where the key of random values is stored")
 	flags.StringVar(&f.record, "record", "", "record the reconciles in this file")
 	flags.BoolVar(&f.force, "force", false, "replace the file of --record if it exists")
 	f.defaults.Register(flags)
@@ -141,7 +143,8 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 	}
 	defer sandbox.Close()
 	server := controller.Options{
-		Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
+		Config: cluster.Config, Kubeconfig: cluster.File, Log: log, Sandbox: sandbox.Sandbox, Namespace: f.serverNamespace,
+		Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
 	}
 	f.defaults.Apply(&server)
 	recorded, err := f.startRecording(&server)

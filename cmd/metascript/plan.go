@@ -81,7 +81,7 @@ if a parent fails, or if the plan was interrupted.`,
 	f.against = flagvalue.OneOf(changeplan.AgainstCluster, changeplan.AgainstLive)
 	flags.Var(&f.against, "against", "what to compare with: "+f.against.Words()+"; with live only what the controller in the cluster would not do too")
 	flags.StringSliceVar(&f.liveFolders, "live-scripts-dir", nil, "directories with the scripts of the controllers in the cluster, for --against live")
-	flags.StringVar(&f.serverNamespace, "server-namespace", "metacontroller", "namespace of the server, where the scripts of older revisions of parents are stored")
+	flags.StringVar(&f.serverNamespace, "server-namespace", "metacontroller", "namespace of the server, where the scripts of older revisions of parents and the key of random values are stored")
 	flags.IntVar(&f.qps, "qps", 200, "maximum number of requests to the API server per second")
 	flags.BoolVar(&f.all, "all", false, "show each change, and not only an example of those that are alike")
 	f.format.Register(flags)

@@ -2,12 +2,14 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/spec"
+	"metascript/engine"
 )
 
 // Built is what a Builder makes: the hooks of one controller object, and what its status reports about them.
@@ -71,6 +73,37 @@ func (b *Built) Hooks() Hooks {
 		hooks.CustomizeTTL = customizeTTL
 	}
 	return hooks
+}
+
+// programs returns the programs of the hooks that are scripts, each once.
+func programs(hooks ...hook.Hook) (all []engine.Program) {
+	for _, called := range hooks {
+		if f, ok := called.(*hook.Fallback); ok {
+			called = f.Script
+		}
+		if s, ok := called.(*hook.Script); ok && !slices.Contains(all, s.Program) {
+			all = append(all, s.Program)
+		}
+	}
+	return all
+}
+
+// Mistakes returns the mistakes in the scripts that fail only when they are reached.
+func (b *Built) Mistakes() (all []*engine.Error) {
+	for _, program := range programs(b.Sync, b.Finalize, b.Customize) {
+		if p, ok := program.(engine.Warned); ok {
+			all = append(all, p.Warnings()...)
+		}
+	}
+	return all
+}
+
+// Draw reports whether a script of the hooks has drawn a random value.
+func (h *Hooks) Draw() bool {
+	return slices.ContainsFunc(programs(h.Sync, h.Finalize, h.Customize), func(program engine.Program) bool {
+		p, ok := program.(engine.Drawing)
+		return ok && p.Draws()
+	})
 }
 
 // A NamedFallback is a hook that is a script with a webhook as its fallback.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/random"
 	"metascript/controller/spec"
 	"metascript/engine"
 )
@@ -23,6 +24,9 @@ type Sandbox struct {
 	Process engine.Runtime
 	// Missing says what the system lacks for worker processes, if Process is nil.
 	Missing []string
+
+	// Random has the key of random values. It is nil if there are none.
+	Random random.Source
 
 	// Runaways returns the calls of scripts that still run although their time is over. If it is nil, there are none.
 	Runaways func() []engine.Runaway

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/random"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -136,6 +139,9 @@ func (w *building) scriptHook(name, function string, set *v1alpha1.Hook, setting
 		RefuseMissing: w.MissingChildren == v1alpha1.MissingChildrenHold,
 		Explain:       func(err error) error { return sandbox.explain(err, limits) },
 	}
+	if sandbox.Random != nil {
+		made.Key = keyFor(sandbox.Random, random.Subject{Controller: w.declaration.ID(), Account: account.Of(w.declaration.Settings.ServiceAccount)})
+	}
 	if w.Observe != nil {
 		made.Observe = w.Observe(name)
 	}
@@ -143,6 +149,17 @@ func (w *building) scriptHook(name, function string, set *v1alpha1.Hook, setting
 		made.Log = func(req *hook.Request, m engine.Message) { log(name, req, m) }
 	}
 	return made
+}
+
+// keyFor returns the function that returns the key of random values for a parent.
+func keyFor(source random.Source, of random.Subject) func(context.Context, *object.Object) ([]byte, error) {
+	return func(ctx context.Context, parent *object.Object) ([]byte, error) {
+		key, err := source.Key(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return key.For(of, parent)
+	}
 }
 
 // VersionOf returns the protocol version of a hook: its own if spec.hooks lists it, or else that of spec.script. The default is

@@ -241,7 +241,7 @@ func (c *Caller) observed(ctx context.Context, name, revision string, called hoo
 	if c.Observe == nil {
 		return called.Call(ctx, req)
 	}
-	req.Now = hook.TimeOf(called)
+	req.Now, req.Draws = hook.TimeOf(called), &hook.Draws{}
 	began := time.Now()
 	ctx, span := spans.Start(ctx, "hook "+name)
 	response, err := called.Call(ctx, req)

@@ -37,6 +37,9 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 			}
 			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", name(), absentError(found)), field, i))
 		}
+		if object.IsPrivate(o) {
+			return within(fmt.Errorf("%s: the type %s is that of Secrets of the server itself", name(), object.PrivateSecret), field, i, "type")
+		}
 		if warning, wrong := undeclared(o, req); warning != "" {
 			if how.strict {
 				return within(fmt.Errorf("%s: %s", name(), warning), field, i, wrong)

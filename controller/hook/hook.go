@@ -114,6 +114,8 @@ type Request struct {
 	Now        time.Time        // request.now; zero: the time of the call. A webhook does not get it
 	Recorder   *object.Recorder // of what a script reads of the objects; nil: it is not recorded
 
+	Draws *Draws // the random values that a script got; nil: they are not kept
+
 	// Settled reports whether nothing follows from a cached response of a webhook, so that it need not be decoded; nil: something may.
 	Settled func(cached etags.ID) bool
 

@@ -24,12 +24,13 @@ type Script struct {
 	Version       string // V1 or V2; "" is V1
 	Tenant, Owner string // the tenant of the controller, and the controller object; see engine.Env
 	Limits        engine.Limits
-	Timed         bool                                 // the answer may depend on the time; Call does not use it
-	RefuseMissing bool                                 // of a script in the form of a webhook: see Webhook.RefuseMissing
-	Explain       func(error) error                    // corrects the hint of an error; may be nil
-	Log           func(req *Request, m engine.Message) // called with each line that the script prints; may be nil
-	Now           func() time.Time                     // returns request.now; default time.Now
-	Observe       func(took time.Duration, err error)  // called after each call; may be nil
+	Timed         bool                                                             // the answer may depend on the time; Call does not use it
+	RefuseMissing bool                                                             // of a script in the form of a webhook: see Webhook.RefuseMissing
+	Explain       func(error) error                                                // corrects the hint of an error; may be nil
+	Log           func(req *Request, m engine.Message)                             // called with each line that the script prints; may be nil
+	Key           func(ctx context.Context, parent *object.Object) ([]byte, error) // of the random values for a parent; nil: there is none
+	Now           func() time.Time                                                 // returns request.now; default time.Now
+	Observe       func(took time.Duration, err error)                              // called after each call; may be nil
 }
 
 // Call calls the function. A response that is not valid is an [*engine.Error] of kind Result.
@@ -37,7 +38,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	redactor := req.redactor(ctx)
 	prints := s.printer(req, redactor)
 	defer prints.flush()
-	resp, err := s.run(ctx, req, prints)
+	resp, err := s.run(ctx, req, prints, s.random(req, redactor))
 	if err != nil {
 		return nil, redactor.Error(err)
 	}
@@ -50,7 +51,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	return resp, nil
 }
 
-func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
+func (s *Script) run(ctx context.Context, req *Request, prints *printer, random *engine.Random) (*Response, error) {
 	if req.Recorder == nil {
 		recorded := *req
 		recorded.Recorder, req = &object.Recorder{OnlyParent: true}, &recorded
@@ -60,7 +61,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 		now = s.now()
 	}
 	arg["now"] = now.UTC().Format(time.RFC3339)
-	env := engine.Env{Tenant: s.Tenant, Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
+	env := engine.Env{Tenant: s.Tenant, Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner), Random: random}
 	if s.Log != nil {
 		env.Log = prints.print
 	}

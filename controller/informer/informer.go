@@ -170,7 +170,7 @@ func (f *Factory) Secrets() []*object.Object {
 	f.mu.Unlock()
 	var objects []*object.Object
 	for spec, s := range all {
-		if spec.Resource.GroupResource() == (schema.GroupResource{Resource: "secrets"}) && !spec.MetadataOnly {
+		if spec.Resource.GroupResource() == secrets && !spec.MetadataOnly {
 			for _, o := range s.GetStore().List() {
 				objects = append(objects, objectOf(o))
 			}
@@ -218,11 +218,17 @@ func (f *Factory) start(spec Spec) *shared {
 	return s
 }
 
+// secrets is the resource of Secrets.
+var secrets = schema.GroupResource{Resource: "secrets"}
+
 // limitRequest limits a list or watch request to the objects of the spec.
 func (s Spec) limitRequest(o *metav1.ListOptions) {
 	o.LabelSelector = strings.Join(slices.DeleteFunc([]string{s.Selector, s.Label}, func(part string) bool { return part == "" }), ",")
-	if s.Name != "" {
+	switch {
+	case s.Name != "":
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.Name).String()
+	case s.Resource.GroupResource() == secrets: // those of the server itself are not for hooks
+		o.FieldSelector = fields.OneTermNotEqualSelector("type", object.PrivateSecret).String()
 	}
 }
 

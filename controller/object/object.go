@@ -18,6 +18,15 @@ import (
 // A Kind is an object's group, version and kind.
 type Kind = schema.GroupVersionKind
 
+// PrivateSecret is the type of Secrets that only the server itself reads. The API server does not let anybody change the type of a Secret.
+const PrivateSecret = "metacontroller.k8s.io/random-key"
+
+// IsPrivate reports whether o is a Secret that only the server itself reads.
+func IsPrivate(o *Object) bool {
+	kind := o.GroupVersionKind()
+	return kind.Group == "" && kind.Kind == "Secret" && o.TextAt("type") == PrivateSecret
+}
+
 // A Key names an object within its kind. Namespace is empty for cluster-scoped objects.
 type Key struct{ Namespace, Name string }
 

@@ -31,7 +31,7 @@ func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources 
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	builder := &build.Builder{Sandbox: sandbox.WithDefaults(), Sources: sources}
+	builder := &build.Builder{Sandbox: Sandbox(sandbox), Sources: sources}
 	built, err := builder.ReadAndBuild(ctx, d)
 	if err != nil {
 		return nil, withoutHooks(err)

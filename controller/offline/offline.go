@@ -27,6 +27,7 @@ import (
 	"metascript/controller/kinds"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/random"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/selection"
@@ -196,7 +197,7 @@ func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
 
 // builder returns the Builder for the scripts.
 func (s *Sync) builder() *build.Builder {
-	b := &build.Builder{Sandbox: s.Sandbox.WithDefaults(), Sources: s.Sources}
+	b := &build.Builder{Sandbox: Sandbox(s.Sandbox), Sources: s.Sources}
 	if s.Log != nil {
 		b.Log = func(name string, _ *hook.Request, m engine.Message) { s.Log(name, m) }
 	}
@@ -204,6 +205,15 @@ func (s *Sync) builder() *build.Builder {
 		b.Now = func() time.Time { return s.Now }
 	}
 	return b
+}
+
+// Sandbox returns a sandbox for scripts that are called without a cluster, with the defaults for what is not set: their random values are
+// derived from a key that everybody knows.
+func Sandbox(s build.Sandbox) *build.Sandbox {
+	if s.Random == nil {
+		s.Random = random.Offline
+	}
+	return s.WithDefaults()
 }
 
 // stored returns a copy of the parent with the fields that the API server sets on each object, unless it has them.

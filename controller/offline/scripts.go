@@ -33,19 +33,10 @@ func CheckScripts(ctx context.Context, o *object.Object, sandbox build.Sandbox, 
 	}
 	g := groupsOf(loaded.Declaration, resolved, known.Kinds())
 	all := misnamed(loaded.Hooks)
-	programs, seen := map[engine.Program]bool{}, map[engine.Lookup]engine.Program{} // a function may be used for two hooks
-	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize, loaded.Hooks.Customize} {
-		script := scriptOf(called)
-		if script == nil || programs[script.Program] {
-			continue
-		}
-		programs[script.Program] = true
-		if p, ok := script.Program.(engine.Warned); ok {
-			for _, warning := range p.Warnings() {
-				all = append(all, warning)
-			}
-		}
+	for _, mistake := range loaded.Hooks.Mistakes() {
+		all = append(all, mistake)
 	}
+	seen := map[engine.Lookup]engine.Program{}                                     // a function may be used for two hooks
 	for _, called := range []hook.Hook{loaded.Hooks.Sync, loaded.Hooks.Finalize} { // customize gets neither children nor related objects
 		script := scriptOf(called)
 		if script == nil {

@@ -36,6 +36,14 @@ func (r *Reconciler) RetryChildren(group string) {
 	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() {})
 }
 
+// Redraw queues all parents if a script has drawn random values, since it would get others now.
+func (r *Reconciler) Redraw() {
+	if r.Current().Draw() {
+		r.epoch.Begin()
+		r.requeueAll(queue.Retry)
+	}
+}
+
 // retryWhenServed queues the parents for whose states forget returns true, and then calls also, when the API server certainly serves a
 // definition that has just changed. Both are called with the lock of the states held.
 func retryWhenServed(r *Reconciler, forget func(*parentState) bool, also func()) {

@@ -282,6 +282,7 @@ func (e *encoder) call(loaded *build.Loaded, c *observe.Call) (Call, error) {
 			return out, err
 		}
 	}
+	out.Random = e.random(c.Request.Draws.All())
 	if c.Err != nil {
 		clean, changed := e.scrub.Text(c.Err.Error())
 		out.Error, out.Redacted = clean, out.Redacted || changed || strings.Contains(clean, "[redacted")
@@ -294,6 +295,16 @@ func (e *encoder) call(loaded *build.Loaded, c *observe.Call) (Call, error) {
 		out.Answer, err = e.answer(c.Name, c.Response, &out.Redacted)
 	}
 	return out, err
+}
+
+// random returns random values, by their labels. Those that are secret were added to scrub, with the other texts of the reconcile.
+func (e *encoder) random(drawn map[string]string) map[string]string {
+	clean := make(map[string]string, len(drawn))
+	for label, value := range drawn {
+		label, _ = e.scrub.Text(label)
+		clean[label], _ = e.scrub.Text(value)
+	}
+	return clean
 }
 
 // isHookOf reports whether the hook that was called is one of that version.

@@ -128,10 +128,15 @@ type Call struct {
 	Finalizing    bool          `json:"finalizing,omitempty"`    // request.finalizing
 	RefuseMissing bool          `json:"refuseMissing,omitempty"` // the effective missingChildren is Hold
 	Limits        *Limits       `json:"limits,omitempty"`        // of the script; not set for a webhook
-	Answer        *Answer       `json:"answer,omitempty"`        // nil: the call failed
-	Error         string        `json:"error,omitempty"`
-	RetryAfter    time.Duration `json:"retryAfter,omitempty"` // the hook requested to be called again after this; Error has the text
-	Redacted      bool          `json:"redacted,omitempty"`   // an object of the request or the answer, or the error, had a value that was replaced
+
+	// Random are the random values that the script got, by the function, the name and the options; in place of passwords and tokens there are
+	// the same hashes as elsewhere.
+	Random map[string]string `json:"random,omitempty"`
+
+	Answer     *Answer       `json:"answer,omitempty"` // nil: the call failed
+	Error      string        `json:"error,omitempty"`
+	RetryAfter time.Duration `json:"retryAfter,omitempty"` // the hook requested to be called again after this; Error has the text
+	Redacted   bool          `json:"redacted,omitempty"`   // an object of the request or the answer, or the error, had a value that was replaced
 }
 
 // A Group has the objects of one kind, in the order of the request.

@@ -176,8 +176,21 @@ func (w *Watcher) of(user any) map[Object]*watched {
 // ErrNotWatched is the error of Get for an object that no user watches.
 var ErrNotWatched = errors.New("is not watched")
 
-// Get returns an object from the cache. The text of an error continues a sentence that begins with the name of the object.
+// ErrMissing is the error of Get for an object that does not exist.
+var ErrMissing = errors.New("does not exist")
+
+// Get returns an object from the cache. The text of an error continues a sentence that begins with the name of the object. A Secret of the
+// server itself is an error.
 func (w *Watcher) Get(o Object) (*object.Object, error) {
+	found, err := w.Private(o)
+	if err == nil && object.IsPrivate(found) {
+		return nil, fmt.Errorf("has the type %s: only the server itself may read it", object.PrivateSecret)
+	}
+	return found, err
+}
+
+// Private is Get for a Secret of the server itself.
+func (w *Watcher) Private(o Object) (*object.Object, error) {
 	w.mu.Lock()
 	there := w.watched[o]
 	w.mu.Unlock()
@@ -193,7 +206,7 @@ func (w *Watcher) Get(o Object) (*object.Object, error) {
 	if !there.HasSynced() {
 		return nil, errors.New("is not read yet")
 	}
-	return nil, errors.New("does not exist")
+	return nil, ErrMissing
 }
 
 // Stale returns which of the objects that user refers to are not kept up to date any more, sorted.

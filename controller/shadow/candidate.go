@@ -210,7 +210,7 @@ func (c *candidate) compareCall(ctx context.Context, live observe.Call, redactor
 		return
 	}
 	req := *live.Request
-	req.Recorder, req.Settled = nil, nil
+	req.Recorder, req.Settled, req.Draws = nil, nil, nil
 	answer, err := c.call(ctx, live.Name, &req, found)
 	switch {
 	case isFault(err, live.Err):

@@ -111,6 +111,8 @@ func (s *shadowed) offer(r *observe.Reconcile) {
 	}
 	j := &job{candidate: c, about: observe.About{Kind: r.Kind, Controller: r.Controller, Parent: r.Parent.Clone()}, uid: r.UID, began: r.Began, calls: r.Calls, weight: w}
 	j.redactor = redact.New(r.Parent.Kind.Kind, r.Parent.Namespace, r.Parent.Name, r.Controller).AddPast(r.Redactor)
+	_, texts := r.Redactor.Secrets()
+	j.redactor.AddTexts(texts...)
 	select {
 	case s.jobs <- j:
 	default:

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -29,6 +30,7 @@ type script struct {
 	request  string // the argument, as JSON
 	limits   engine.Limits
 	cancel   bool // cancel the call at the first message
+	random   *drawing
 	want     expectation
 }
 
@@ -48,7 +50,7 @@ var dialects = []dialect{
 
 // settings are the names of files in an archive that are not part of a script.
 var settings = []string{
-	"request.json", "want.json", "error", "log.txt", "functions", "function", "limits", "cancel",
+	"request.json", "want.json", "error", "log.txt", "functions", "function", "limits", "cancel", "random.json",
 }
 
 // variant returns the name of the variant of a setting for one language, such as want.star.json for want.json.
@@ -208,6 +210,11 @@ func (a *archive) configure(s *script, d dialect) error {
 		}
 	}
 	_, s.cancel = a.setting(d, "cancel")
+	if text, ok := a.setting(d, "random.json"); ok {
+		if err := json.Unmarshal([]byte(text), &s.random); err != nil {
+			return fmt.Errorf("random.json: %w", err)
+		}
+	}
 	return a.expect(s, d)
 }
 

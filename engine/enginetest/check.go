@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -36,6 +37,7 @@ type outcome struct {
 	answer   map[string]any
 	err      error
 	messages []engine.Message
+	drawn    map[string]string
 }
 
 // A decoder makes an argument of a JSON object.
@@ -99,6 +101,7 @@ func (s *script) call(ctx context.Context, program engine.Program, arg map[strin
 			cancel()
 		}
 	}}
+	env.Random, o.drawn = s.random.forCall()
 	o.answer, o.err = program.Call(ctx, s.function, arg, env)
 	return o
 }
@@ -138,6 +141,9 @@ func (s *script) check(r *report, o outcome) {
 		s.checkAnswer(r, o.answer)
 	}
 	s.checkMessages(r, o.messages)
+	if s.random != nil && s.random.Drawn != nil && !maps.Equal(o.drawn, s.random.Drawn) {
+		r.addf("drawn (-want +got):\n%s", cmp.Diff(s.random.Drawn, o.drawn))
+	}
 }
 
 // checkAnswer compares an answer with the expected one. The dynamic types must be equal too: an int64 is not equal to a float64.

@@ -65,6 +65,7 @@
 //	functions        the result of Program.Functions, separated by spaces
 //	function         the function to call; by default sync
 //	limits           lines such as "timeout: 50ms" or "depth: 10", with the names of the fields of engine.Limits
+//	random.json      the key of random values, or the error of reading it; the known values, and those that must be drawn
 //	cancel           if this file exists, the call is canceled at the first message
 //
 // Each may have a variant for one language, which has precedence: want.js.json, error.star, log.jsonnet.txt, limits.star.

@@ -102,7 +102,7 @@ func (e *expectation) setFault(kinds, message string, pos engine.Pos) error {
 var allKinds = []engine.Kind{
 	engine.KindSyntax, engine.KindModule, engine.KindMissing, engine.KindParams, engine.KindRuntime,
 	engine.KindRaised, engine.KindResult, engine.KindTimeout, engine.KindSteps, engine.KindMemory,
-	engine.KindOutput, engine.KindStack, engine.KindSource, engine.KindCanceled,
+	engine.KindOutput, engine.KindStack, engine.KindSource, engine.KindKey, engine.KindCanceled,
 }
 
 // mark matches a comment with ERROR or FRAME.

@@ -1,10 +1,40 @@
 package enginetest
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
+
+	"metascript/engine"
 )
+
+// A drawing is what a case has in random.json.
+type drawing struct {
+	Key   string            `json:"key"`
+	Err   string            `json:"error"` // of reading the key
+	Known map[string]string `json:"known"`
+	Drawn map[string]string `json:"drawn"` // the values that the script must get, by label; nil: they are not checked
+}
+
+// forCall returns what gives a call random values, and what it has drawn after the call.
+func (d *drawing) forCall() (random *engine.Random, drawn map[string]string) {
+	if d == nil {
+		return nil, nil
+	}
+	drawn = map[string]string{}
+	return &engine.Random{
+		FindKey: func(context.Context) ([]byte, error) {
+			if d.Err != "" {
+				return nil, errors.New(d.Err)
+			}
+			return []byte(d.Key), nil
+		},
+		Known: d.Known,
+		Drawn: func(one engine.Draw) error { drawn[one.Label] = one.Value; return nil },
+	}, drawn
+}
 
 // The texts and numbers of random values: those that an encoder may write in a special way.
 var (

@@ -30,6 +30,7 @@ const (
 	// Messages from the worker.
 	kindReady   kind = 'h' // the reply to setup: what the system lacks
 	kindLog     kind = 'l' // a line that a script prints, sent at once
+	kindDraw    kind = 'd' // a random value that a script got, sent at once
 	kindProgram kind = 'p' // the functions of a script that was compiled
 	kindAnswer  kind = 'a' // what a function returned
 	kindFault   kind = 'e' // an error of compiling or of a call
@@ -131,6 +132,7 @@ type call struct {
 	function         string
 	owner            string
 	limits           engine.Limits
+	random           *engine.Random
 	reset            bool     // remove all objects first
 	record           bool     // the reads of objects, and send them with the answer
 	forget           []uint64 // numbers of objects to remove after the call
@@ -143,6 +145,7 @@ func (e *encoder) call(c call) {
 	e.text(c.function)
 	e.text(c.owner)
 	e.limits(c.limits)
+	e.random(c.random)
 	e.bool(c.reset)
 	e.bool(c.record)
 	e.uint(uint64(len(c.forget)))
@@ -154,13 +157,49 @@ func (e *encoder) call(c call) {
 }
 
 func (d *decoder) call() call {
-	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), reset: d.bool(), record: d.bool()}
+	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), random: d.random(), reset: d.bool(), record: d.bool()}
 	c.forget = make([]uint64, d.count())
 	for i := range c.forget {
 		c.forget[i] = d.uint()
 	}
 	c.cost, c.costOfKept = d.int(), d.int()
 	return c
+}
+
+// random writes what a call needs for random values: the key, which is that of this call only.
+func (e *encoder) random(r *engine.Random) {
+	e.bool(r != nil)
+	if r == nil {
+		return
+	}
+	e.text(string(r.Key))
+	e.uint(uint64(len(r.Known)))
+	for _, label := range slices.Sorted(maps.Keys(r.Known)) {
+		e.text(label)
+		e.text(r.Known[label])
+	}
+}
+
+func (d *decoder) random() *engine.Random {
+	if !d.bool() {
+		return nil
+	}
+	r := &engine.Random{Key: []byte(d.text()), Known: map[string]string{}}
+	for range d.count() {
+		label := d.text()
+		r.Known[label] = d.text()
+	}
+	return r
+}
+
+func (e *encoder) draw(d engine.Draw) {
+	e.text(d.Label)
+	e.text(d.Value)
+	e.bool(d.Secret)
+}
+
+func (d *decoder) draw() engine.Draw {
+	return engine.Draw{Label: d.text(), Value: d.text(), Secret: d.bool()}
 }
 
 func (e *encoder) pos(p engine.Pos) {

@@ -228,9 +228,9 @@ func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string
 	request.sent, request.identify = w.sent, env.Identify
 	var unsendable error
 	got, err := w.run(ctx, job{
-		entry: p.script.Entry, limits: env.Limits, log: env.Log,
+		entry: p.script.Entry, limits: env.Limits, log: env.Log, draw: env.Random.Draw,
 		write: func(exchange uint64) error {
-			c := call{exchange: exchange, digest: p.digest, function: fn, owner: env.Owner, limits: env.Limits}
+			c := call{exchange: exchange, digest: p.digest, function: fn, owner: env.Owner, limits: env.Limits, random: env.Random}
 			unsendable = w.writeCall(c, arg, request)
 			return unsendable
 		},

@@ -254,7 +254,20 @@ func (s *server) run(ctx context.Context, c call, arg map[string]any) (map[strin
 	}
 	env := engine.Env{Owner: c.owner, Limits: c.limits, Identify: s.kept.identify, Log: s.log}
 	env.Limits.Log *= 2 // the parent's engine cuts the log, and adds a note
+	if env.Random = c.random; c.random != nil {
+		env.Random.Drawn = s.draw
+	}
 	return p.Call(ctx, c.function, arg, env)
+}
+
+func (s *server) draw(d engine.Draw) error {
+	e := newEncoder()
+	defer e.free()
+	at := e.begin(kindDraw)
+	e.draw(d)
+	e.end(at)
+	_, _ = s.out.Write(e.buf)
+	return nil
 }
 
 func (s *server) log(m engine.Message) {

@@ -209,6 +209,7 @@ type job struct {
 	write  func(exchange uint64) error // sends the request
 	extra  func() int64                // how many bytes the answer may have in addition; may be nil
 	log    func(engine.Message)        // receives what the script prints; may be nil
+	draw   func(engine.Draw) error     // receives the random values that the script gets; may be nil
 }
 
 // run sends a request and waits for the reply. It cancels the exchange when ctx is done. A fault of the script is an
@@ -296,6 +297,14 @@ func (w *worker) readReply(want job) (reply, error) {
 			}
 			if want.log != nil {
 				want.log(m)
+			}
+		case kindDraw:
+			drawn := d.draw()
+			if err := d.end(); err != nil || want.draw == nil {
+				return reply{}, errMalformed
+			}
+			if err := want.draw(drawn); err != nil { // the worker has the same limit
+				return reply{}, fmt.Errorf("%w: %w", errMalformed, err)
 			}
 		case kindProgram, kindAnswer, kindFault:
 			w.mapped = d.int()

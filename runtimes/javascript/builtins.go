@@ -273,7 +273,7 @@ var ofDate = table(
 
 var ofMath = table(
 	safe(aConstant, "Math", "E LN10 LN2 LOG10E LOG2E PI SQRT1_2 SQRT2 @@Symbol.toStringTag"),
-	safe("the next of the same numbers in each call", "Math", "random"),
+	limited("it ends the call", "Math", "random", guard{call: noRandom}),
 	safe(aNumber, "Math", "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround imul log log10 "+
 		"log1p log2 pow round sign sin sinh sqrt tan tanh trunc"),
 	limited(byNumbers, "Math", "hypot max min", guard{call: ofNumbers}),

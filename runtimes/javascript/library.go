@@ -125,9 +125,13 @@ func (r *run) data(v goja.Value, what string) any {
 	panic(r.throwable(fault))
 }
 
-// libraryFault returns the value with which to panic for an error of the library.
+// libraryFault returns the value with which to panic for an error of the library. If a key is missing, the call ends: with the key it is
+// made again, and a script that catches the error would answer without it.
 func (r *run) libraryFault(err error) any {
 	if fault := host.LibraryError(err); fault != nil {
+		if fault.Kind == engine.KindKey {
+			r.refuse(fault)
+		}
 		return r.throwable(fault)
 	}
 	return r.throwable(err)
@@ -141,6 +145,9 @@ func (m meter) Spend(int64) error {
 	m.r.check()
 	return nil
 }
+
+// Random implements [lib.Drawer].
+func (m meter) Random() *engine.Random { return m.r.random }
 
 // CheckSize implements [lib.Meter].
 func (m meter) CheckSize(bytes int64, what string) error {

@@ -141,15 +141,17 @@ func exporting(assign *ast.AssignExpression) bool {
 	return key != "" && (nameOf(left) == "module.exports" || nameOf(left) == "exports")
 }
 
-// warn sets the warnings about members that the files do not export. It must be called after their top levels have run.
+// warn sets the warnings about members that the files do not export, and about Math.random. It must be called after their top levels have
+// run.
 func (r *run) warn() {
 	exports := map[string]map[string]bool{} // by file
 	for _, name := range slices.Sorted(maps.Keys(r.exports)) {
 		loaded, _ := r.p.modules.Load(name)
 		m, _ := loaded.(*module) // nil for the library
-		if m == nil || len(m.members) == 0 {
+		if m == nil {
 			continue
 		}
+		r.warnOfRandom(name, m)
 		places := m.places(name)
 		for _, used := range m.members {
 			target, err := r.p.resolve(name, used.file)

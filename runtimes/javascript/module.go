@@ -32,9 +32,10 @@ type module struct {
 	members  []members
 	atOnce   bool // it exports nothing later than by its top level
 	uses     features
-	timeless bool // it certainly does not read the time
-	once     int  // how many callbacks are made once
-	data     any  // of a JSON file
+	timeless bool  // it certainly does not read the time
+	random   []int // the offsets of Math.random
+	once     int   // how many callbacks are made once
+	data     any   // of a JSON file
 
 	tally measure.Tally // what it took to compile
 }
@@ -255,7 +256,7 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 	m.imported = m.imports(name, parsed)
 	m.members, m.atOnce = calledMembers(parsed), exportsAtOnce(parsed)
 	m.outlines = outlines(parsed, names, m.places(name))
-	m.timeless = !mayReadTime(parsed)
+	m.timeless, m.random = !mayReadTime(parsed), usesOfRandom(parsed)
 	if err := m.check(name, parsed); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 		return nil, p.missing(name)
 	}
 	r := p.newRun(env.Limits, env.Log)
-	r.clock = requestTime(arg)
+	r.clock, r.random = requestTime(arg), env.Random
 	var answer map[string]any
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)
@@ -227,7 +226,7 @@ type guardState struct {
 	stepwise      bool                    // regular expressions are matched one by one
 	conclusive    bool                    // the result of the last search was not affected by the timeout
 	clock         time.Time               // the time of the request, or of the first call of now
-	random        *rand.Rand
+	random        *engine.Random
 }
 
 func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
@@ -237,7 +236,6 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	r.vm.SetPromiseRejectionTracker(r.track)
 	r.table = builtins
 	r.vm.SetTimeSource(r.now)
-	r.vm.SetRandSource(r.randomNumber)
 	_ = r.vm.GlobalObject().Set("console", r.vm.NewDynamicObject(&console{r: r}))
 	return r
 }
@@ -256,14 +254,6 @@ func (r *run) now() time.Time {
 		r.clock = time.Now()
 	}
 	return r.clock
-}
-
-// randomNumber returns the same numbers in each call, so that the result of a script that uses Math.random stays the same.
-func (r *run) randomNumber() float64 {
-	if r.random == nil {
-		r.random = rand.New(rand.NewPCG(1, 2))
-	}
-	return r.random.Float64()
 }
 
 // within calls f, which runs script code, and interrupts it when ctx is done. It converts errors, exceptions and panics to the

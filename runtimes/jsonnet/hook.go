@@ -94,6 +94,7 @@ const (
 type guard struct {
 	limits engine.Limits
 	log    *logger
+	random *engine.Random
 	root   ast.Node // steps are counted from the evaluation of root; before it, the interpreter builds std
 	answer ast.Node // the node whose value is the result
 

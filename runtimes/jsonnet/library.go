@@ -139,6 +139,9 @@ func (m meter) Spend(steps int64) error {
 	return nil
 }
 
+// Random implements [lib.Drawer].
+func (m meter) Random() *engine.Random { return m.o.guard.random }
+
 // CheckSize implements [lib.Meter].
 func (m meter) CheckSize(bytes int64, what string) error {
 	m.o.what = what

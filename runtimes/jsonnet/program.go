@@ -62,7 +62,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 		return nil, err
 	}
 	limits := env.Limits.WithDefaults()
-	g := guard{limits: limits, log: &logger{emit: env.Log, limits: limits}, out: outcome{Walk: engine.NewWalk(limits), f: f}}
+	g := guard{limits: limits, log: &logger{emit: env.Log, limits: limits}, random: env.Random, out: outcome{Walk: engine.NewWalk(limits), f: f}}
 	g.request.tenant, g.request.identify = env.Tenant, env.Identify
 	expr, err := f.apply(&g.request, arg)
 	if err != nil {

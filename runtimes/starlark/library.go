@@ -76,6 +76,9 @@ func (ev *evaluation) Spend(steps int64) error { return ev.charge(steps) }
 // CheckSize implements [lib.Meter].
 func (ev *evaluation) CheckSize(bytes int64, what string) error { return ev.reserve(bytes, what) }
 
+// Random implements [lib.Drawer].
+func (ev *evaluation) Random() *engine.Random { return ev.random }
+
 // data converts v to a JSON-shaped value. Error messages call it what. Each value in it costs one step.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
 	a := converter{Walk: engine.NewArgument(what, lib.MaxDepth, ev.limits), spend: ev.charge}

@@ -62,6 +62,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	ev, end := newEvaluation(ctx, env.Limits, env.Log)
 	defer end()
+	ev.random = env.Random
 	v, err := catchPanic(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
 	if err := ev.fault(ctx, err); err != nil {
 		return nil, p.withParameters(p.withPosition(err, fn))
@@ -127,6 +128,7 @@ type evaluation struct {
 	thread     *starlark.Thread
 	limits     engine.Limits
 	emit       func(engine.Message)
+	random     *engine.Random
 	ctx        context.Context
 	outOfSteps bool // the steps are used up
 

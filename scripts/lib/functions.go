@@ -29,9 +29,27 @@ var functions = []*Function{
 	{Name: "conditions.set", Params: append(nullable("conditions", List), params("condition", Object)...), Result: List, run: setCondition},
 	{Name: "conditions.isTrue", Params: append(nullable("conditions", List), params("type", String)...), Result: Boolean, run: isTrueCondition},
 
+	{Name: "random.password", Params: append(ofSecret(), optional("length", Number)...), Result: String, run: passwordValue},
+	{Name: "random.token", Params: append(ofSecret(), optional("length", Number, "alphabet", String)...), Result: String, run: tokenValue},
+	{Name: "random.choice", Params: append(params("name", String, "list", List), optional("current", Any)...), Result: Any, run: chosen},
+
 	{Name: "sha256", Params: params("text", String), Result: String, run: sha256Text},
 	{Name: "hash", Params: params("value", Any), Result: String, run: hashValue},
 	{Name: "merge", Params: params("target", Any, "patch", Any), Result: Any, run: mergeValues},
+}
+
+// ofSecret are the parameters of a random value that stands in a Secret.
+func ofSecret() []Param {
+	return []Param{{Name: "name", Type: String}, {Name: "secret", Type: Object, Nullable: true}, {Name: "key", Type: String}}
+}
+
+// optional is like params, for parameters that may be left out.
+func optional(pairs ...any) []Param {
+	out := params(pairs...)
+	for i := range out {
+		out[i].Optional = true
+	}
+	return out
 }
 
 // params returns parameters; pairs has the name and the type of each.

@@ -15,13 +15,9 @@ const maxIndent = 8
 
 // encodeJSON returns a value as JSON with sorted keys.
 func encodeJSON(c *call) (any, error) {
-	indent := int64(0)
-	if v := c.args[1]; v != nil {
-		n, ok := whole(v)
-		if !ok || n < 0 || n > maxIndent {
-			return nil, c.errorf("indent is %v, want a whole number from 0 to %d", v, maxIndent)
-		}
-		indent = n
+	indent, err := c.whole(1, 0, 0, maxIndent)
+	if err != nil {
+		return nil, err
 	}
 	s := &c.sizes[0]
 	length := s.bytes + s.escape + 24*s.nodes + (s.levels+s.nodes)*indent

@@ -2,8 +2,8 @@
 // JSON-shaped values.
 //
 // [Functions] lists them. For each function, a runtime defines a function of its language, which converts the arguments and calls
-// [Function.Call]. The functions are deterministic, and the same in every language: they do not read a clock or random numbers.
-// They never modify their arguments. Results may contain parts of the arguments by reference.
+// [Function.Call]. The functions are deterministic, and the same in every language: they do not read a clock. Random values are derived
+// from a key, see random.go. They never modify their arguments. Results may contain parts of the arguments by reference.
 //
 // # Limits
 //
@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"metascript/engine"
 )
 
 // MaxDepth is the maximum nesting of values.
@@ -33,6 +35,13 @@ type Meter interface {
 	Spend(steps int64) error
 	// CheckSize returns an error if a value of that many bytes is too large. what names the value in the error.
 	CheckSize(bytes int64, what string) error
+}
+
+// A Drawer is a Meter of a call that may have random values.
+type Drawer interface {
+	Meter
+	// Random returns where they come from; nil: there are none.
+	Random() *engine.Random
 }
 
 // An Error is a fault of the script that called a function.
@@ -163,6 +172,18 @@ func (c *call) check(p Param, v any) error {
 		return nil
 	}
 	return c.errorf("%s is %s, want %s", p.Name, got, p.Type)
+}
+
+// whole returns the argument at i, a whole number from least to most; otherwise if it was left out.
+func (c *call) whole(i int, otherwise, least, most int64) (int64, error) {
+	if c.args[i] == nil {
+		return otherwise, nil
+	}
+	n, ok := whole(c.args[i])
+	if !ok || n < least || n > most {
+		return 0, c.errorf("%s is %v, want a whole number from %d to %d", c.Params[i].Name, c.args[i], least, most)
+	}
+	return n, nil
 }
 
 // text returns the argument at i, a string.

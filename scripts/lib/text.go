@@ -55,11 +55,7 @@ const (
 
 // hashValue returns a short text for use in names. It is the same for equal values.
 func hashValue(c *call) (any, error) {
-	s := &c.sizes[0]
-	if err := c.meter.CheckSize(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {
-		return nil, err
-	}
-	if err := c.meter.Spend((s.bytes + 24*s.nodes) / 8); err != nil {
+	if err := c.reserveJSON(c.sizes[0]); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(writeJSON(c.args[0], 0)))
@@ -68,4 +64,17 @@ func hashValue(c *call) (any, error) {
 		name[i] = hashLetters[(int(sum[2*i])<<8|int(sum[2*i+1]))%len(hashLetters)]
 	}
 	return string(name), nil
+}
+
+// reserveJSON returns an error if the JSON of arguments of these sizes needs too much work or memory.
+func (c *call) reserveJSON(sizes ...size) error {
+	for _, s := range sizes {
+		if err := c.meter.CheckSize(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {
+			return err
+		}
+		if err := c.meter.Spend((s.bytes + 24*s.nodes) / 8); err != nil {
+			return err
+		}
+	}
+	return nil
 }

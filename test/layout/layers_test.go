@@ -41,6 +41,7 @@ var layers = []string{
 	"store",
 	"observe", // what a server tells of its work
 	"build",
+	"random", // the key of random values
 	"references",
 	"queue",
 	"claim",

@@ -161,12 +161,16 @@ func (n Names) UnknownParameters(at engine.Pos, unknown, misspelled, fields []st
 	return e
 }
 
-// LibraryError converts an error of the library about an argument to the error that the script's author sees. It returns nil for
-// other errors, which the caller returns unchanged.
+// LibraryError converts an error of the library, about an argument or a random value, to the error that the script's author sees. It
+// returns nil for other errors, which the caller returns unchanged.
 func LibraryError(err error) *engine.Error {
 	var mistake *lib.Error
-	if !errors.As(err, &mistake) {
-		return nil
+	var fault *engine.Error
+	switch {
+	case errors.As(err, &mistake):
+		return &engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint}
+	case errors.As(err, &fault):
+		return fault
 	}
-	return &engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint}
+	return nil
 }

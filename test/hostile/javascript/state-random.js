@@ -1,6 +1,6 @@
 // class: state
 // attacks: numbers that tell calls apart
-// want: answer
+// want: Runtime
 function sync() {
   Math.random();
   return {};

@@ -142,7 +142,9 @@ func canceled(ctx context.Context, failed error) error {
 
 // request returns the request of a recorded call, without related objects, as the controller makes it.
 func (c *loaded) request(j *job, parent *object.Object) (*hook.Request, error) {
-	req := &hook.Request{Shape: c.Shape, Controller: c.given, Parent: parent, Children: &object.Set{}, Finalizing: j.call.Finalizing, Now: j.call.Now}
+	req := &hook.Request{Shape: c.Shape, Controller: c.given, Parent: parent, Children: &object.Set{}, Finalizing: j.call.Finalizing, Now: j.call.Now,
+		Draws: &hook.Draws{Known: j.call.Random},
+	}
 	if j.isCustomize() {
 		req.Shape = hook.Customizing
 	}
@@ -205,7 +207,7 @@ func (c *loaded) rules(ctx context.Context, j *job, req *hook.Request) (rules []
 	if why != "" {
 		return nil, why, nil
 	}
-	response, err := script.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: c.given, Parent: req.Parent, Children: req.Children, Now: req.Now})
+	response, err := script.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: c.given, Parent: req.Parent, Children: req.Children, Now: req.Now, Draws: req.Draws})
 	if err != nil {
 		return nil, "", err
 	}

@@ -61,7 +61,7 @@ func newController(ctx context.Context, o *object.Object, parts build.Parts, in 
 		}
 		built = loaded.Hooks
 	} else {
-		builder := build.Builder{Sandbox: in.Sandbox.WithDefaults()}
+		builder := build.Builder{Sandbox: offline.Sandbox(in.Sandbox)}
 		if built, err = builder.Build(ctx, d, parts); err != nil {
 			return nil, err
 		}

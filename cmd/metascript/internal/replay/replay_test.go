@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -177,14 +178,14 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// The time and random numbers are the recorded ones.
-func TestTimeAndRandomNumbers(t *testing.T) {
+// The time is the recorded one.
+func TestTime(t *testing.T) {
 	dir := fleet(t)
 	at := strings.Index(fleetController, "    language: Starlark")
 	script := `    language: JavaScript
     inline: |
       function sync({parent, now}) {
-        return {status: {n: Math.random(), today: new Date().toISOString().slice(0, 10), date: now.slice(0, 10)}, children: []}
+        return {status: {n: 1, today: new Date().toISOString().slice(0, 10), date: now.slice(0, 10)}, children: []}
       }
 `
 	if err := os.WriteFile(filepath.Join(dir, "controller.yaml"), []byte(fleetController[:at]+script), 0o600); err != nil {
@@ -194,8 +195,50 @@ func TestTimeAndRandomNumbers(t *testing.T) {
 	if r := f.replay(nil); r.Same != r.Calls || r.Varying != nil {
 		t.Error(text(r))
 	}
-	if r := f.replay(nil, "Math.random()", "Math.random() + Math.random()"); r.Different != r.Calls || len(r.Differences) != 1 || r.Differences[0].Shape != "status.n" {
+	if r := f.replay(nil, "n: 1", "n: 2"); r.Different != r.Calls || len(r.Differences) != 1 || r.Differences[0].Shape != "status.n" {
 		t.Error(text(r))
+	}
+}
+
+// Random values are in the recording as hashes of them, and a replay returns these.
+func TestRandomValuesAreReplayed(t *testing.T) {
+	dir := fleet(t)
+	at := strings.Index(fleetController, "  childResources:")
+	script := `  childResources:
+  - {apiVersion: v1, resource: secrets, updateStrategy: {method: InPlace}}
+  script:
+    language: JavaScript
+    inline: |
+      const {random} = require("metascript")
+      function sync({parent, children}) {
+        const name = parent.metadata.name
+        const password = random.password("admin", children["Secret.v1"][name], "password")
+        return {
+          status: {zone: random.choice("zone", ["north", "south", "east", "west"]), address: "https://admin:" + password + "@example.com"},
+          children: [{apiVersion: "v1", kind: "Secret", metadata: {name}, stringData: {password, token: random.token("token", null, "token")}}],
+        }
+      }
+`
+	if err := os.WriteFile(filepath.Join(dir, "controller.yaml"), []byte(fleetController[:at]+script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := record(t, dir)
+	if r := f.replay(nil); r.Same != r.Calls || r.Calls < 8 || r.Varying != nil {
+		t.Error(text(r))
+	}
+	if r := f.replay(nil, `"token")}`, `"token", 16)}`); r.Different != r.Calls {
+		t.Error(text(r))
+	}
+	passwords, shown := 0, regexp.MustCompile(`"password":"[^r]|admin:[^r"\\]`)
+	f.write(edited(t, f.file, func(all string) string {
+		if text := shown.FindString(all); text != "" {
+			t.Errorf("the recording has %s", text)
+		}
+		passwords = strings.Count(all, `"[\"random.password\",\"admin\",24]":"redacted-sha256-`)
+		return strings.ReplaceAll(all, `"random":{`, `"was random":{`)
+	}))
+	if r := f.replay(nil); r.Same > 0 || passwords == 0 {
+		t.Errorf("without the %d hashes of passwords\n%s", passwords, text(r))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"metascript/cmd/metascript/internal/memapi"
 	"metascript/cmd/metascript/internal/virtualtime"
 	"metascript/controller/build"
+	"metascript/controller/random"
 	"metascript/engine"
 )
 
@@ -47,8 +48,9 @@ func (p outsideProgram) Call(ctx context.Context, fn string, arg map[string]any,
 	return answer, err
 }
 
-// runOutside returns a sandbox whose engines run scripts outside of the simulation.
+// runOutside returns a sandbox whose engines run scripts outside of the simulation. Their random values are the same in each simulation.
 func runOutside(s build.Sandbox, outside *virtualtime.Outside) build.Sandbox {
+	s.Random = random.Offline
 	if s.InProcess != nil {
 		s.InProcess = outsideRuntime{s.InProcess, outside}
 	}

@@ -112,7 +112,7 @@ func identifier(name string) string {
 var reserved = []string{
 	"Async", "Attachment", "Attachments", "Child", "Children", "Condition", "Customize", "CustomizeRequest", "CustomizeResponse",
 	"DecoratorFinalize", "DecoratorSync", "DecoratorSyncRequest", "DecoratorSyncResponse", "Event", "Finalize", "HasType",
-	"KubernetesObject", "LabelRequirement", "LabelSelector", "NamedMeta", "NamespacedMeta", "NoKind", "ObservedMeta", "Parent", "Partial", "Promise", "Quantity", "ReadonlyDeep",
+	"KubernetesObject", "LabelRequirement", "LabelSelector", "NamedMeta", "NamespacedMeta", "NoKind", "ObservedMeta", "ObservedSecret", "Parent", "Partial", "Promise", "Quantity", "ReadonlyDeep",
 	"Record", "Related", "RelatedRule", "Sync", "SyncRequest", "SyncResponse", "Value",
 }
 

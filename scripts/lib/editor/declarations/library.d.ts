@@ -116,6 +116,22 @@ export namespace conditions {
   function isTrue(conditions: readonly HasType[] | null | undefined, type: string): boolean;
 }
 
+/** An observed Secret of which a value is kept: children["Secret.v1"][name]. */
+export interface ObservedSecret {
+  readonly data?: any;
+  [field: string]: any;
+}
+
+/** Values that are other ones for each parent and each controller, and the same in each call. They work only in a call of a hook. */
+export namespace random {
+  /** The value at key of the observed secret, or else a new password with a lower-case and an upper-case letter, a digit and a symbol. */
+  function password(name: string, secret: ObservedSecret | null | undefined, key: string, length?: number): string;
+  /** The value at key of the observed secret, or else a new text of random characters, by default letters and digits. */
+  function token(name: string, secret: ObservedSecret | null | undefined, key: string, length?: number, alphabet?: string): string;
+  /** current, if it is an element of list, or else an element that is chosen at random. */
+  function choice<T extends Value>(name: string, list: readonly T[], current?: any): T;
+}
+
 /** The SHA-256 of the bytes of text, in hexadecimal. */
 export function sha256(text: string): string;
 
