@@ -204,7 +204,7 @@ func (r *run) needAmerican(args []goja.Value) {
 	for i, v := range args {
 		s, ok := v.(goja.String)
 		if !goja.IsUndefined(v) && !(i == 0 && ok && (s.String() == "en-US" || s.String() == "en")) {
-			panic(r.vm.NewTypeError("languages and options are not supported, since there is no Intl: the only language is en-US, without options"))
+			panic(r.vm.NewTypeError("languages and options are not supported, since there is no Intl: the only language is en-US"))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,9 +89,14 @@ func converted(factor float64) func(*run, goja.FunctionCall, native) goja.Value 
 	}
 }
 
+// ownCase matches the languages that have their own rules for case.
+var ownCase = regexp.MustCompile(`^(?i:tr|az|lt)\b`)
+
 // localText is the guard of toLocaleLowerCase and toLocaleUpperCase.
 func localText(r *run, call goja.FunctionCall, f native) goja.Value {
-	r.needAmerican(call.Arguments)
+	if s, ok := call.Argument(0).(goja.String); !ok || ownCase.MatchString(s.String()) {
+		r.needAmerican(call.Arguments)
+	}
 	call.Arguments = nil
 	return converted(4)(r, call, f)
 }
@@ -116,8 +122,13 @@ func dateArgs(r *run, args []goja.Value) []goja.Value {
 	return numberArgs(r, args)
 }
 
+// english matches English of all countries, where texts have the same order.
+var english = regexp.MustCompile(`^en\b`)
+
 func compared(r *run, call goja.FunctionCall, f native) goja.Value {
-	if len(call.Arguments) > 1 {
+	if s, ok := call.Argument(1).(goja.String); ok && english.MatchString(s.String()) {
+		r.needAmerican(call.Arguments[2:])
+	} else if len(call.Arguments) > 1 {
 		r.needAmerican(call.Arguments[1:])
 	}
 	call, s := r.texts(call, 0)
