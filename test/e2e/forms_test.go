@@ -513,10 +513,11 @@ func (c *formChild) cell() string {
 		return ""
 	case c.refused != "":
 		return "refused"
-	case c.counts == [2]formCount{{creations: 1}}:
+	case c.problem() == "":
 		return "."
 	}
-	return fmt.Sprintf("%d/%d", c.counts[0].updates+c.counts[1].updates, c.counts[0].deletions+c.counts[1].deletions)
+	a, b := c.counts[0], c.counts[1]
+	return fmt.Sprintf("%d/%d", a.updates+a.unchanged+b.updates+b.unchanged, a.deletions+b.deletions)
 }
 
 // problem says what is wrong with the writes of a child; "" if nothing is.

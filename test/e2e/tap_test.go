@@ -146,7 +146,7 @@ func (f *formTest) count(c *formChild, r *http.Request, before string, answer *h
 		n.dryRuns++
 	case answer.Code == http.StatusConflict:
 	case answer.Code >= 300:
-		if before == "" && answer.Code < 500 {
+		if before == "" && n.creations == 0 {
 			c.refused = result.Message
 		}
 	case r.Method == http.MethodDelete:
