@@ -22,7 +22,7 @@ func cmdPlan(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := exec.Command(binary, append([]string{"plan", "--kubeconfig=" + path}, args[1:]...)...)
+	cmd := exec.Command(binary, slices.Concat([]string{"plan", "--kubeconfig=" + path}, strategyFlags(), args[1:])...)
 	out, err := os.Create(ts.MkAbs("plan"))
 	ts.Check(err)
 	defer out.Close()

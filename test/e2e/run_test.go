@@ -29,10 +29,23 @@ const (
 	alsoShort = also + ": "
 )
 
+// strategy is the apply strategy of controllers that do not set one, as the flag --apply-strategy of the server has it. If it is set,
+// the scripts that set a strategy themselves do not run: it changes nothing for them.
+var strategy = flag.String("strategy", "", "run scripts with this --apply-strategy, except those that set one")
+
+// strategyFlags are the flags of servers for strategy.
+func strategyFlags() []string {
+	if *strategy == "" {
+		return nil
+	}
+	return []string{"--apply-strategy=" + *strategy}
+}
+
 // A script is a file of testdata.
 type script struct {
 	name, file string
 	commands   string // with the comments between them
+	strategy   bool   // it sets an apply strategy
 }
 
 // scripts returns all scripts, sorted by name.
@@ -47,7 +60,9 @@ func scripts(t *testing.T) []script {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = script{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, string(archive.Comment)}
+		text := string(txtar.Format(archive))
+		sets := strings.Contains(text, "applyStrategy") || strings.Contains(text, "--apply-strategy")
+		all[i] = script{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, string(archive.Comment), sets}
 	}
 	return all
 }
@@ -91,7 +106,7 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	byName := map[string]script{}
 	for _, takesLong := range []bool{true, false} {
 		for _, s := range all {
-			if s.says(long) == takesLong {
+			if s.says(long) == takesLong && !(s.strategy && *strategy != "") {
 				files = append(files, s.file)
 				byName[s.name] = s
 			}
