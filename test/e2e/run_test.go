@@ -21,6 +21,8 @@ import (
 const (
 	// The script needs a server of its own for a reason that its commands do not show.
 	alone = "On a server of its own."
+	// The script is about dynamic apply, as the default strategy.
+	dynamicOnly = "With dynamic apply."
 	// The script waits most of its time, for half a minute and more.
 	long = "Takes long."
 	// The script runs again with webhooks.
@@ -29,13 +31,16 @@ const (
 	alsoShort = also + ": "
 )
 
-// strategy is the apply strategy of controllers that do not set one, as the flag --apply-strategy of the server has it. If it is set,
-// the scripts that set a strategy themselves do not run: it changes nothing for them.
-var strategy = flag.String("strategy", "", "run scripts with this --apply-strategy, except those that set one")
+// strategy is the apply strategy of controllers that do not set one. With another one than the default, scripts do not run that set a
+// strategy themselves, for which it changes nothing, or that say dynamicOnly.
+var strategy = flag.String("strategy", dynamicApply, "run scripts with this --apply-strategy, except those that are for one strategy")
 
-// strategyFlags are the flags of servers for strategy.
+// dynamicApply is the default of the server.
+const dynamicApply = "dynamic-apply"
+
+// strategyFlags are the flags of servers for strategy. The default is tested without a flag.
 func strategyFlags() []string {
-	if *strategy == "" {
+	if *strategy == dynamicApply {
 		return nil
 	}
 	return []string{"--apply-strategy=" + *strategy}
@@ -45,7 +50,7 @@ func strategyFlags() []string {
 type script struct {
 	name, file string
 	commands   string // with the comments between them
-	strategy   bool   // it sets an apply strategy
+	one        bool   // it is for one apply strategy
 }
 
 // scripts returns all scripts, sorted by name.
@@ -62,7 +67,8 @@ func scripts(t *testing.T) []script {
 		}
 		text := string(txtar.Format(archive))
 		sets := strings.Contains(text, "applyStrategy") || strings.Contains(text, "--apply-strategy")
-		all[i] = script{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, string(archive.Comment), sets}
+		all[i] = script{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, commands: string(archive.Comment)}
+		all[i].one = sets || all[i].says(dynamicOnly)
 	}
 	return all
 }
@@ -106,7 +112,7 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	byName := map[string]script{}
 	for _, takesLong := range []bool{true, false} {
 		for _, s := range all {
-			if s.says(long) == takesLong && !(s.strategy && *strategy != "") {
+			if s.says(long) == takesLong && !(s.one && *strategy != dynamicApply) {
 				files = append(files, s.file)
 				byName[s.name] = s
 			}
@@ -125,9 +131,13 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	})
 }
 
-// condition reports whether a condition of a script is true: [kubernetes:1.36], if the cluster has this version or a newer one, and
-// [local], if the API server is on this machine. [!kubernetes:1.36] and [!local] are the opposites.
+// condition reports whether a condition of a script is true: [kubernetes:1.36], if the cluster has this version or a newer one, [local],
+// if the API server is on this machine, and [dynamic], if the default strategy is dynamic apply. [!kubernetes:1.36], [!local] and
+// [!dynamic] are the opposites.
 func condition(text string) (bool, error) {
+	if text == "dynamic" {
+		return *strategy == dynamicApply, nil
+	}
 	if text == "local" {
 		u, err := url.Parse(config.Host)
 		return err == nil && net.ParseIP(u.Hostname()).IsLoopback(), err
