@@ -255,15 +255,16 @@ func documents(t *testing.T, text []byte) [][]byte {
 func TestKustomizationsListEveryFile(t *testing.T) {
 	found := read(t)
 	kinds := map[string]string{
-		"kustomization.yaml":                            "Kustomization",
-		"base/kustomization.yaml":                       "Kustomization",
-		"crds/Kustomization":                            "Kustomization",
-		"overlays/metacontroller/kustomization.yaml":    "Kustomization",
-		"components/account-policy/kustomization.yaml":  "Component",
-		"components/leader-election/kustomization.yaml": "Component",
-		"components/least-privilege/kustomization.yaml": "Component",
-		"components/network-policy/kustomization.yaml":  "Component",
-		"monitoring/kustomization.yaml":                 "Component",
+		"kustomization.yaml":                              "Kustomization",
+		"base/kustomization.yaml":                         "Kustomization",
+		"crds/Kustomization":                              "Kustomization",
+		"overlays/metacontroller/kustomization.yaml":      "Kustomization",
+		"components/account-policy/kustomization.yaml":    "Component",
+		"components/leader-election/kustomization.yaml":   "Component",
+		"components/least-privilege/kustomization.yaml":   "Component",
+		"components/network-policy/kustomization.yaml":    "Component",
+		"components/server-side-apply/kustomization.yaml": "Component",
+		"monitoring/kustomization.yaml":                   "Component",
 	}
 	folders := map[string]bool{}
 	for file := range kinds {

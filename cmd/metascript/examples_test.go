@@ -182,13 +182,14 @@ func TestWebhookControllerOfCatSetDiffersOnlyInItsHooks(t *testing.T) {
 	}
 }
 
-// The steps of the examples have the expected results, and the output is the same each time.
+// The steps of the examples have the expected results with both strategies, and the output is the same each time.
 func TestSimulationsOfTheExamples(t *testing.T) {
 	first := metascript(t, "simulate", filepath.Join(root, "examples"))
 	first.expect(t, 0, []string{" expectations: all are met\n"}, nil)
 	if diff := cmp.Diff(first.stdout, metascript(t, "simulate", filepath.Join(root, "examples")).stdout); diff != "" {
 		t.Errorf("the output is another one the second time (-first +second):\n%s", diff)
 	}
+	metascript(t, "simulate", "--apply-strategy=server-side-apply", filepath.Join(root, "examples")).expect(t, 0, []string{" expectations: all are met\n"}, nil)
 }
 
 // Without steps, the objects in the folder of an example are applied.

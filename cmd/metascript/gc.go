@@ -27,6 +27,7 @@ type collected struct {
 	DryRun  bool               `json:"dryRun"`  // nothing was written
 	Removed int                `json:"removed"` // in a dry run: how many would be removed
 	Kept    int                `json:"kept"`    // of controllers that exist
+	Google  int                `json:"google"`  // of those kept: of Google's Metacontroller
 	Failed  int                `json:"failed"`
 	Objects []removedFinalizer `json:"objects"` // from which a finalizer was removed
 	Error   string             `json:"error,omitempty"`
@@ -53,13 +54,13 @@ func gcCommand() *cobra.Command {
 
 The server removes them one minute after a controller is deleted. Use this command if a controller was deleted while no
 server ran: an object with the finalizer of a deleted controller cannot be deleted. Finalizers of existing controllers
-stay.
+stay. The command also knows the finalizers of Google's Metacontroller, before version 1.0, which begin with metacontroller.app/.
 
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
 of its Pod, in this order. If it is not permitted to list a resource, it prints an error, continues with the other
 resources, and exits with 1.
 
-With --output json or yaml, the output is an object with the fields dryRun, removed, kept and failed (numbers of
+With --output json or yaml, the output is an object with the fields dryRun, removed, kept, google and failed (numbers of
 finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and controller), and error.`,
 		Example: `  metascript gc --dry-run
   metascript gc --context staging -o json`,
@@ -72,6 +73,10 @@ finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and 
 	f.output.Register(cmd.Flags())
 	return cmd
 }
+
+// googleAdvice says what to do with finalizers that nothing but a server which is most often gone would remove.
+const googleAdvice = "%d of those kept begin with metacontroller.app/: only Google's Metacontroller, before version 1.0, removes them, and it may still run these controllers. " +
+	"If it does not, remove them yourself: see \"metascript docs metacontroller\"\n"
 
 // collectFinalizers prints each finalizer that is removed, and then how many there were. After an error about an object it continues
 // with the others; it prints the errors last.
@@ -99,7 +104,7 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 		}
 	}
 	found, failed := collector.Run(cmd.Context())
-	result.Removed, result.Kept, result.Failed = found.Removed, found.Kept, found.Failed
+	result.Removed, result.Kept, result.Google, result.Failed = found.Removed, found.Kept, found.Google, found.Failed
 	if result.Kept+result.Removed == 0 {
 		failed = cluster.Explain(failed)
 	}
@@ -108,6 +113,9 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	}
 	if f.output.IsText() {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %d, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
+		if found.Google > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), googleAdvice, found.Google)
+		}
 	} else {
 		err = f.output.Print(cmd.OutOrStdout(), result)
 	}

@@ -66,6 +66,9 @@ func testProject(t *testing.T, dir, kind string) {
 	if strings.Contains(got.stdout, "warning") {
 		t.Errorf("there is a warning:\n%s", got.stdout)
 	}
+	if text := readText(t, filepath.Join(dir, "controller.yaml")); !strings.Contains(text, "\n  applyStrategy: ServerSideApply\n") {
+		t.Errorf("a new controller does not use server-side apply:\n%s", text)
+	}
 	testDirectory(t, dir)
 	got = metascript(t, "test", dir)
 	got.expect(t, 0, []string{" cases: all as expected\n"}, nil)

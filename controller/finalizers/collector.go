@@ -43,6 +43,7 @@ type Collector struct {
 type Collected struct {
 	Removed int // finalizers of controllers that are deleted
 	Kept    int // finalizers of controllers that exist
+	Google  int // of those that are kept: the finalizers of Google's Metacontroller, which this server does not remove
 	Failed  int
 }
 
@@ -156,6 +157,9 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	}
 	if c.exists[by] {
 		c.Kept++
+		if finalizer != by.Finalizer() {
+			c.Google++
+		}
 		return nil
 	}
 	taken := c.DryRun
@@ -172,11 +176,14 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	return nil
 }
 
-// ControllerOf returns the controller that a finalizer belongs to; false if it belongs to none.
+// ControllerOf returns the controller that a finalizer belongs to, of this server or of Google's Metacontroller; false if it belongs to
+// none.
 func ControllerOf(finalizer string) (spec.ID, bool) {
-	for kind, prefix := range spec.FinalizerPrefixes {
-		if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
-			return spec.ID{Kind: kind, Name: name}, true
+	for _, prefixes := range []map[string]string{spec.FinalizerPrefixes, spec.GoogleFinalizerPrefixes} {
+		for kind, prefix := range prefixes {
+			if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
+				return spec.ID{Kind: kind, Name: name}, true
+			}
 		}
 	}
 	return spec.ID{}, false

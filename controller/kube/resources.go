@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,22 +100,31 @@ func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	return r.find(missing, r.maxAge(apiVersion), func(found kinds.Resource) bool { return found.Plural == plural })
 }
 
-// ByKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget.
+// ByKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget. If the API server does
+// not serve the kind, the error is a [*NotServedError], and also [ErrRequeue] if a definition in its group has just changed.
 func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
 	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, byKind: true}
-	return r.find(missing, ever, func(found kinds.Resource) bool { return found.Kind == kind.Kind })
+	found, err := r.find(missing, ever, func(found kinds.Resource) bool { return found.Kind == kind.Kind })
+	if errors.As(err, &missing) && r.settles(kind.Group) {
+		return found, Requeue(err)
+	}
+	return found, err
 }
 
 // maxAge returns how long a cached result is used.
 func (r *Resources) maxAge(apiVersion string) time.Duration {
-	group, _, _ := strings.Cut(apiVersion, "/")
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.changed[group]) < settling {
+	if group, _, _ := strings.Cut(apiVersion, "/"); r.settles(group) {
 		return min(r.keep, missTimeout)
 	}
 	return r.keep
+}
+
+// settles reports whether a group was forgotten a moment ago, so that discovery may not show the change yet.
+func (r *Resources) settles(group string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.changed[group]) < settling
 }
 
 // Forget drops the cached results of a group, since a definition in it has changed. Discovery shows the change a moment

@@ -114,6 +114,33 @@ func TestResultSoonAfterChangeIsNotCached(t *testing.T) {
 	}
 }
 
+// A kind that is not served yet is no failure while its definition is new.
+func TestUnservedKindIsTriedAgainSoonAfterChange(t *testing.T) {
+	r := NewResources(always("gadgets"), time.Hour)
+	find := func() (missing, again bool) {
+		_, err := r.ByKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Gadget"})
+		var notServed *NotServedError
+		return errors.As(err, &notServed), errors.Is(err, ErrRequeue)
+	}
+	for _, change := range []struct {
+		name  string
+		group string
+		ago   time.Duration
+		again bool
+	}{
+		{"nothing changed", "", 0, false},
+		{"another group changed", "other.com", 0, false},
+		{"its group changed", "example.com", 0, true},
+		{"its group changed long ago", "example.com", 2 * settling, false},
+	} {
+		r.Forget(change.group)
+		r.changed[change.group] = time.Now().Add(-change.ago)
+		if missing, again := find(); !missing || again != change.again {
+			t.Errorf("%s: missing %t, again %t", change.name, missing, again)
+		}
+	}
+}
+
 func TestExpiredResultIsUsedIfDiscoveryFails(t *testing.T) {
 	var broken error
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves("widgets"), broken }}

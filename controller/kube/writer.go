@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/account"
@@ -47,7 +48,17 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	if err != nil {
 		return nil, redactor.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
 	}
+	w.discoverDefined(op)
 	return stored, nil
+}
+
+// discoverDefined has the kind discovered that op defines, if it creates a CustomResourceDefinition: the next write may be an object of
+// this kind, before the watch of definitions shows the new one.
+func (w *Writer) discoverDefined(op plan.Op) {
+	if op.Creates() && !w.DryRun && op.Object.GetKind() == "CustomResourceDefinition" {
+		group, _, _ := unstructured.NestedString(op.Object.Map(), "spec", "group")
+		w.Resources.Forget(group)
+	}
 }
 
 func (w *Writer) do(ctx context.Context, client objects, op plan.Op) (*object.Object, error) {

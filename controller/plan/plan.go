@@ -146,8 +146,8 @@ type Suppressed struct {
 const missing = "desired and missing"
 
 // Children returns the writes that change the observed children to the desired ones: creations and updates in the order of
-// desired, then deletions in the order of observed. Children that are being deleted are left alone. The error is about the
-// children that cannot be planned; the plan has all others.
+// desired, then deletions in the order of observed; [ordered] says which kinds have another place. Children that are being deleted
+// are left alone. The error is about the children that cannot be planned; the plan has all others.
 func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	var plan Plan
 	var failed []error
@@ -169,6 +169,7 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 			plan.Ops = append(plan.Ops, Op{Verb: Delete, Object: have, Why: "no longer desired"})
 		}
 	}
+	plan.Ops = ordered(plan.Ops)
 	return plan, errors.Join(failed...)
 }
 

@@ -95,6 +95,12 @@ var FinalizerPrefixes = map[string]string{
 	v1alpha1.KindDecoratorController: "metacontroller.io/decoratorcontroller-",
 }
 
+// GoogleFinalizerPrefixes are the same for Google's Metacontroller, before version 1.0. No other server adds or removes these finalizers.
+var GoogleFinalizerPrefixes = map[string]string{
+	v1alpha1.KindCompositeController: "metacontroller.app/compositecontroller-",
+	v1alpha1.KindDecoratorController: "metacontroller.app/decoratorcontroller-",
+}
+
 // ID returns the ID of the controller object.
 func (d *Declaration) ID() ID { return ID{d.Kind, d.Object.Name} }
 

@@ -16,6 +16,7 @@ func TestWrongValues(t *testing.T) {
 		"image.tags=1":                      "at '/image': additional properties 'tags' not allowed",
 		"replicas=two":                      "at '/replicas': got string, want integer",
 		"replaces=chart":                    "at '/replaces': value must be one of '', 'Manifests', 'Chart'",
+		"applyStrategy=server-side-apply":   "at '/applyStrategy': value must be one of '', 'DynamicApply', 'ServerSideApply'",
 		"commandArgs={verbosity=1}":         "at '/commandArgs/0': 'verbosity=1' does not match pattern",
 		"resources.memory=1Gi":              "at '/resources': additional properties 'memory' not allowed",
 		"scriptVolumes[0].name=a":           "at '/scriptVolumes/0'",

@@ -34,6 +34,13 @@ spec:
 // parents applies the controller and two parents, and waits for their Pods. When the test ends, it deletes them.
 func parents(t *testing.T) {
 	t.Helper()
+	decorate(t, controller)
+	kubectl(t, "wait", "--for=create", "--timeout=3m", "pods/one", "pods/two")
+}
+
+// decorate applies a controller and two parents. When the test ends, it deletes them.
+func decorate(t *testing.T, controller string) {
+	t.Helper()
 	apply(t, controller)
 	resize(t, "1")
 	t.Cleanup(func() {
@@ -42,7 +49,6 @@ func parents(t *testing.T) {
 		kubectl(t, "delete", "pods", "one", "two", "--ignore-not-found")
 		kubectl(t, "delete", "configmaps", "--selector=app=parent")
 	})
-	kubectl(t, "wait", "--for=create", "--timeout=3m", "pods/one", "pods/two")
 }
 
 // resize changes the parents, and waits until the server has observed it.
@@ -161,7 +167,7 @@ func TestLeastPrivilege(t *testing.T) {
 clusterRole:
   rules:
   - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, update]}
-  - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, update, delete]}
+  - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, update, patch, delete]}
   - {apiGroups: [""], resources: [events], verbs: [create, patch]}
 `), 0o600))
 	install := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m"}

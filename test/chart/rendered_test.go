@@ -19,6 +19,9 @@ func TestRendered(t *testing.T) {
 		{"scriptVolumes[0].name=team,scriptVolumes[0].configMap.name=scripts", "workload", "- --scripts-dir=/scripts/team\n", ""},
 		{"scriptVolumes[0].name=team,scriptVolumes[0].configMap.name=scripts", "workload", "mountPath: /scripts/team\n          readOnly: true\n", ""},
 		{"watchNamespaces={b,c}", "workload", "- --watch-namespaces=b,c\n", ""},
+		{"", "workload", "kind: Deployment\n", "--apply-strategy"}, // without a cluster it is not known whether this is a first installation
+		{"applyStrategy=ServerSideApply", "workload", "- --apply-strategy=server-side-apply\n", ""},
+		{"applyStrategy=DynamicApply,replaces=Chart", "workload", "- --apply-strategy=dynamic-apply\n", ""},
 		{"commandArgs={--verbosity=1}", "workload", "- --metrics-address=:9999\n        - --verbosity=1\n", ""},
 		{"topologySpreadConstraints[0].maxSkew=1,topologySpreadConstraints[0].topologyKey=zone,topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
 			"workload", "app.kubernetes.io/instance: a\n            app.kubernetes.io/name: metascript\n        maxSkew: 1\n", ""},

@@ -17,7 +17,7 @@ import (
 
 // cmdDev runs "metascript dev" in the script's folder. The script's files are written in place, as a simple editor does.
 func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
-	worldOf(ts).beside(ts, "dev", append([]string{"dev"}, args...))
+	worldOf(ts).beside(ts, "dev", slices.Concat([]string{"dev"}, strategyFlags(), args))
 }
 
 // cmdBeside runs a command under a name, until "end" sends it SIGTERM.

@@ -22,7 +22,7 @@ func cmdPlan(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := exec.Command(binary, append([]string{"plan", "--kubeconfig=" + path}, args[1:]...)...)
+	cmd := exec.Command(binary, slices.Concat([]string{"plan", "--kubeconfig=" + path}, strategyFlags(), args[1:])...)
 	out, err := os.Create(ts.MkAbs("plan"))
 	ts.Check(err)
 	defer out.Close()
@@ -58,7 +58,18 @@ var writesOf = map[string][]string{
 	"adopt": {"update"}, "release": {"update"}, "finalizer": {"update"}, "decorate": {"update"}, "suppressed": nil, "revision": nil,
 }
 
-var loggedWrite = regexp.MustCompile(`(?m)msg=wrote .*op="(create|update status|update|delete) (\S+ \S+): .* error=<nil>`)
+var loggedWrite = regexp.MustCompile(`(?m)msg=wrote .*op="(create|update status|update|delete|apply) (\S+ \S+): (.*) error=<nil>`)
+
+// verbOf returns the verb of a line that loggedWrite matches, as writesOf has it: an apply creates or updates.
+func verbOf(match []string) string {
+	switch {
+	case match[1] != "apply":
+		return match[1]
+	case strings.HasPrefix(match[3], "desired and missing"):
+		return "create"
+	}
+	return "update"
+}
 
 // cmdPredicted waits until the writes in the server's log since mark are exactly those in a document of plan. Several updates of one
 // status count once: a status says how far a rolling update is.
@@ -85,7 +96,7 @@ func cmdPredicted(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		var got []string
 		for _, match := range loggedWrite.FindAllStringSubmatch(string(text[worldOf(ts).old:]), -1) {
-			line := match[1] + " " + match[2]
+			line := verbOf(match) + " " + match[2]
 			if repeated := match[1] == "update status" && slices.Contains(got, line); !repeated && !strings.HasPrefix(match[2], "ControllerRevision ") {
 				got = append(got, line)
 			}

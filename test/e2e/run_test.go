@@ -21,6 +21,8 @@ import (
 const (
 	// The script needs a server of its own for a reason that its commands do not show.
 	alone = "On a server of its own."
+	// The script is about dynamic apply, as the default strategy.
+	dynamicOnly = "With dynamic apply."
 	// The script waits most of its time, for half a minute and more.
 	long = "Takes long."
 	// The script runs again with webhooks.
@@ -29,10 +31,26 @@ const (
 	alsoShort = also + ": "
 )
 
+// strategy is the apply strategy of controllers that do not set one. With another one than the default, scripts do not run that set a
+// strategy themselves, for which it changes nothing, or that say dynamicOnly.
+var strategy = flag.String("strategy", dynamicApply, "run scripts with this --apply-strategy, except those that are for one strategy")
+
+// dynamicApply is the default of the server.
+const dynamicApply = "dynamic-apply"
+
+// strategyFlags are the flags of servers for strategy. The default is tested without a flag.
+func strategyFlags() []string {
+	if *strategy == dynamicApply {
+		return nil
+	}
+	return []string{"--apply-strategy=" + *strategy}
+}
+
 // A script is a file of testdata.
 type script struct {
 	name, file string
 	commands   string // with the comments between them
+	one        bool   // it is for one apply strategy
 }
 
 // scripts returns all scripts, sorted by name.
@@ -47,7 +65,10 @@ func scripts(t *testing.T) []script {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = script{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, string(archive.Comment)}
+		text := string(txtar.Format(archive))
+		sets := strings.Contains(text, "applyStrategy") || strings.Contains(text, "--apply-strategy")
+		all[i] = script{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, commands: string(archive.Comment)}
+		all[i].one = sets || all[i].says(dynamicOnly)
 	}
 	return all
 }
@@ -91,7 +112,7 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	byName := map[string]script{}
 	for _, takesLong := range []bool{true, false} {
 		for _, s := range all {
-			if s.says(long) == takesLong {
+			if s.says(long) == takesLong && !(s.one && *strategy != dynamicApply) {
 				files = append(files, s.file)
 				byName[s.name] = s
 			}
@@ -110,9 +131,13 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	})
 }
 
-// condition reports whether a condition of a script is true: [kubernetes:1.36], if the cluster has this version or a newer one, and
-// [local], if the API server is on this machine. [!kubernetes:1.36] and [!local] are the opposites.
+// condition reports whether a condition of a script is true: [kubernetes:1.36], if the cluster has this version or a newer one, [local],
+// if the API server is on this machine, and [dynamic], if the default strategy is dynamic apply. [!kubernetes:1.36], [!local] and
+// [!dynamic] are the opposites.
 func condition(text string) (bool, error) {
+	if text == "dynamic" {
+		return *strategy == dynamicApply, nil
+	}
 	if text == "local" {
 		u, err := url.Parse(config.Host)
 		return err == nil && net.ParseIP(u.Hostname()).IsLoopback(), err

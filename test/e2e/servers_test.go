@@ -120,7 +120,7 @@ func (w *world) launch(dir, name string, flags []string, env ...string) (*server
 	s.Cmd = w.program(append([]string{
 		"controller", "--kubeconfig=" + path, "--target-label-selector=" + serverLabel + "=" + w.name,
 		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "--inspect-address=" + inspect, "-v=1",
-	}, flags...)...)
+	}, slices.Concat(strategyFlags(), flags)...)...)
 	s.Stdout, s.Stderr, s.Env = log, log, append(os.Environ(), env...)
 	if w.kubelet != nil {
 		s.Cmd = inPod(s.Cmd, name)

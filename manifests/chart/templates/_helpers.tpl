@@ -40,6 +40,46 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.serviceAccount.name | default (ternary (include "metascript.fullname" .) "default" .Values.serviceAccount.create) }}
 {{- end }}
 
+{{/* The value of the flag --apply-strategy. Empty: no flag, which means dynamic apply. */}}
+{{- define "metascript.applyStrategy" -}}
+{{- $flag := "--apply-strategy=" }}
+{{- $decides := not (or .Values.applyStrategy .Values.replaces (contains $flag (join " " .Values.commandArgs))) }}
+{{- $runs := dict }}
+{{- if $decides }}
+{{- $runs = lookup "apps/v1" "Deployment" (include "metascript.namespace" .) (include "metascript.fullname" .) }}
+{{- end }}
+{{- if .Values.applyStrategy }}
+{{- get (dict "DynamicApply" "dynamic-apply" "ServerSideApply" "server-side-apply") .Values.applyStrategy }}
+{{- else if $runs }}
+{{- $strategy := "" }}
+{{- range $runs.spec.template.spec.containers }}
+{{- range .args }}
+{{- $strategy = ternary (trimPrefix $flag .) $strategy (hasPrefix $flag .) }}
+{{- end }}
+{{- end }}
+{{- $strategy }}
+{{- else if and $decides .Release.IsInstall (include "metascript.unused" .) }}
+{{- "server-side-apply" }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if the chart can see that the cluster has no controllers. Without access to a cluster, as in "helm template", it sees no
+ClusterRoles either, and every cluster has some. Who may create the ClusterRoles of this chart may list both kinds of objects: the API
+server does not permit to grant more than one has. */}}
+{{- define "metascript.unused" -}}
+{{- if and .Values.rbac.create .Values.rbac.clusterScoped }}
+{{- $seen := not (not (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items) }}
+{{- if .Capabilities.APIVersions.Has "metacontroller.k8s.io/v1alpha1" }}
+{{- range $kind := list "CompositeController" "DecoratorController" }}
+{{- if (lookup "metacontroller.k8s.io/v1alpha1" $kind "" "").items }}
+{{- $seen = false }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- ternary "true" "" $seen }}
+{{- end }}
+{{- end }}
+
 {{/* The subjects of the bindings. */}}
 {{- define "metascript.subjects" -}}
 - kind: ServiceAccount
