@@ -22,7 +22,7 @@ const (
 	// The script needs a server of its own for a reason that its commands do not show.
 	alone = "On a server of its own."
 	// The script is about dynamic apply, as the default strategy.
-	dynamicOnly = "With dynamic apply."
+	dynamicOnly = "With dynamic apply"
 	// The script waits most of its time, for half a minute and more.
 	long = "Takes long."
 	// The script runs again with webhooks.
