@@ -206,9 +206,12 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	}
 	w.countWrite(op, stored)
 	if op.Verb == plan.DryRun {
-		next, err := w.Policy(parent).AfterDryRun(op, stored)
-		if next != nil || err != nil {
-			return w.applyNext(ctx, parent, next, err, to)
+		differs, err := w.changes(ctx, parent, op, stored)
+		if err != nil {
+			return 0, err
+		}
+		if next := plan.AfterDryRun(op, stored, differs); next != nil {
+			return w.applyOne(ctx, parent, *next, to)
 		}
 	}
 	if op.Wanted == nil || op.Verb == plan.Delete {
@@ -217,16 +220,25 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
 }
 
-// applyNext does the write that follows another one, unless there was an error.
-func (w *Writer) applyNext(ctx context.Context, parent *object.Object, next *plan.Op, err error, to plan.Writer) (time.Duration, error) {
-	if err != nil {
-		return 0, err
+// changes returns the field of a child that a dry run with this result would change; nil if none. It reads the child if only its
+// managedFields show whether something else has changed it.
+func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op, result *object.Object) (plan.Path, error) {
+	differs, unsure, err := w.Policy(parent).Changes(try, result)
+	if differs != nil || unsure == nil || err != nil {
+		return differs, err
 	}
-	return w.applyOne(ctx, parent, *next, to)
+	live, err := w.Binding.GetLive(ctx, try.Observed)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s to find out who changed %s: %w", object.Describe(try.Observed), unsure, err)
+	case len(w.othersIn(live, unsure)) > 0:
+		return unsure, nil
+	}
+	return nil, nil
 }
 
-// confirm does the dry run that has to show that op, which recreates a child, is needed. done means that it is not: the child has what
-// the API server would store. Without a result of the dry run nothing is deleted.
+// confirm does the dry run that has to show that op, which writes or recreates a child, is needed. done means that it is not: the child
+// has what the API server would store. Without a result of the dry run nothing is deleted.
 func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op, confirm plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
 	result, warnings, err := w.do(ctx, parent, confirm, to)
 	switch {
@@ -235,12 +247,17 @@ func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op
 	case err != nil:
 		return 0, false, w.writeError(ctx, parent, confirm, err)
 	}
-	policy := w.Policy(parent)
-	if op.Differs = policy.Confirmed(*op, result); op.Differs != nil {
-		op.Why = "to be recreated: " + op.Differs.String() + " differs"
-		return 0, false, nil
+	differs, err := w.changes(ctx, parent, confirm, result)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case differs == nil:
+		return w.rolloutDelay(confirm, confirm.Observed), true, w.noteWritten(ctx, parent, confirm, confirm.Observed, warnings)
+	case op.Verb == plan.Delete:
+		op.Why = "to be recreated: " + differs.String() + " differs"
 	}
-	return w.rolloutDelay(confirm, op.Object), true, w.noteWritten(ctx, parent, confirm, op.Object, warnings)
+	op.Differs = differs
+	return 0, false, nil
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted.

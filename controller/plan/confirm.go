@@ -7,48 +7,68 @@ import (
 	"metascript/engine/tree"
 )
 
-// Confirm returns the dry run of the update that has to show that o is needed, and false if o needs none. A child is not deleted because
-// of a difference in which the API server would store nothing else: see Confirmed.
+// Confirm returns the dry run that has to show that o is needed, and false if o needs none. A child is not deleted because of a
+// difference in which the API server would store nothing else, and not written if that may be so: see Changes.
 func (o Op) Confirm() (Op, bool) {
-	if o.Verb != Delete || o.Updated == nil {
+	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Last: o.Last, Answered: o.Answered}
+	switch {
+	case o.Verb == Delete && o.Updated != nil:
+		try.Object, try.Observed, try.Why = o.Updated, o.Object, "before it is deleted "+o.Why
+	case o.Verb == Update && o.Doubtful:
+		try.Why = "before it is updated: " + o.Why
+	case o.Verb == Apply && o.Doubtful && !o.Migrate:
+		try.Verb, try.Why = DryRun, "before it is applied: "+o.Why
+	default:
 		return Op{}, false
 	}
-	return Op{Verb: DryUpdate, Object: o.Updated, Observed: o.Object, Wanted: o.Wanted, Why: "before it is deleted " + o.Why}, true
+	return try, true
 }
 
-// Confirmed returns the field because of which the child of op, which recreates it, has to be recreated, by the result of the dry run
-// of an update; nil if none. Only fields that the hook returns, or does not return any more, count.
+// Changes returns the field that a dry run, with this result, would change; nil if none. Only fields that the hook returns, or does not
+// return any more, count.
 //
-// If the hook returned the same when the child was last written, a value that the dry run would store otherwise counts only if that is
-// the wanted value, or what the API server stored of it then. An admission webhook may store another value at each write, and then a new
-// child would not be as it is wanted either.
-func (p Policy) Confirmed(op Op, result *object.Object) Path {
-	have, want := op.Object, WithoutNulls(op.Wanted.Map())
+// If the hook returned the same when the child was last written, a field counts if the dry run gives it the wanted value, or what the
+// API server stored of it then. With any other value only unsure is returned: it counts if another field manager wrote it since.
+// Otherwise an admission webhook may store another value at each write.
+func (p Policy) Changes(try Op, result *object.Object) (differs, unsure Path, err error) {
+	have := try.Observed
+	if try.Verb == DryRun {
+		return p.applyChanges(try, result)
+	}
+	want := WithoutNulls(try.Wanted.Map())
 	asWritten(want)
-	if !op.Answered {
-		return firstConcerned(have, result, want, op.Last)
+	if !try.Answered {
+		return firstConcerned(have, result, want, try.Last), nil, nil
 	}
-	as := func(o *object.Object) bool {
-		m, err := p.merging(o, op.Wanted, "")
-		if err != nil {
-			return false
-		}
-		differs, err := p.Memory.differs(have, m.text, m.residue(observedOrder))
-		return err == nil && differs == nil
+	stable, err := p.storedBefore(have, result, try.Wanted)
+	differs, unsure = decided(have, result, want, stable)
+	return differs, unsure, err
+}
+
+// storedBefore reports whether result has what was stored when dynamic apply last wrote want to have.
+func (p Policy) storedBefore(have, result, want *object.Object) (bool, error) {
+	m, err := p.merging(result, want, "")
+	if err != nil || !p.Memory.has(have, m.text) {
+		return false, err
 	}
-	return decided(have, result, want, p.Memory.has(have, textOf(op)) && as(result))
+	m.answered = true
+	differs, err := p.Memory.differs(have, m.text, m.residue(observedOrder))
+	return differs == nil, err
 }
 
 // decided returns the first field that a write would give the wanted value, or any other value if stable says that it is the value that
-// was stored when the same was written last.
-func decided(have, result *object.Object, want map[string]any, stable bool) (found Path) {
+// was stored when the same was written last. unsure is the first field that it would give another value.
+func decided(have, result *object.Object, want map[string]any, stable bool) (differs, unsure Path) {
 	eachConcerned(nil, contentOf(have), contentOf(result), want, nil, func(at Path, before, after, wanted any) bool {
-		if stable || sameMeaning(after, wanted) && !sameMeaning(before, wanted) {
-			found = slices.Clone(at)
+		means := sameMeaning(after, wanted)
+		if stable || means && !sameMeaning(before, wanted) {
+			differs = slices.Clone(at)
+		} else if unsure == nil && !means {
+			unsure = slices.Clone(at)
 		}
-		return found == nil
+		return differs == nil
 	})
-	return found
+	return differs, unsure
 }
 
 // firstConcerned returns the first field of want or last that differs between have and result.
@@ -59,9 +79,6 @@ func firstConcerned(have, result *object.Object, want, last map[string]any) (fou
 	})
 	return found
 }
-
-// textOf returns the annotation LastApplied that op writes.
-func textOf(op Op) string { return remembered(op.Updated) }
 
 // eachConcerned calls yield for each field of want or last in which have and result differ, until yield returns false. It reports
 // whether it did not.

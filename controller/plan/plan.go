@@ -11,10 +11,10 @@
 //
 // The API server stores some values in another form, such as 1 for 1000m, and completes others with defaults. What it stored when the
 // same was last written is the desired state in its normal form: a [Memory] has it, so that a child does not differ because of it. The
-// memory is lost at a restart. Then an update or an apply of a child that differs in text costs one request, which changes nothing.
+// memory is lost at a restart. Then a child that differs in text costs one dry run.
 //
 // A child that is as desired is not written, and none is deleted to be recreated before a dry run of the write has shown that it would
-// change something: see [Op.Confirm], [Policy.Confirmed] and [AfterDryRun].
+// change something: see [Op.Confirm], [Policy.Changes] and [AfterDryRun].
 //
 // A child can change from one strategy to the other: see [Op.Migrate], and comeBack for the change to dynamic apply.
 package plan
@@ -63,7 +63,7 @@ type Op struct {
 
 	// For Apply and DryRun: the observed child, nil to create it; and whether the fields that dynamic apply owns are migrated
 	// to server-side apply first, so that those that are not applied any more are removed.
-	// For DryUpdate and DryCreate: the existing child of that name.
+	// For Update, DryUpdate and DryCreate: the existing child of that name.
 	Observed *object.Object
 	Migrate  bool
 
@@ -73,9 +73,11 @@ type Op struct {
 
 	// For a write to an existing child: the field that differs, if there is one; what was applied to it before, nil if that is not
 	// known; and whether that is the same as what is applied now.
+	// Doubtful says that only the API server can tell whether it changes anything.
 	Differs  Path
 	Last     map[string]any
 	Answered bool
+	Doubtful bool
 }
 
 // Creates reports whether o creates an object.
@@ -188,7 +190,7 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	if op == nil || err != nil {
 		return "", false, err
 	}
-	return op.Why, op.Answered, nil
+	return op.Why, op.Doubtful, nil
 }
 
 // child returns the write that changes have to want, or the difference that is suppressed. have is nil if there is no such
@@ -242,7 +244,8 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 		return nil, nil, err
 	}
 	op := &Op{
-		Verb: Update, Wanted: want, Content: sumOf(m.text), Why: differs.String() + " differs", Differs: differs, Last: m.last, Answered: m.answered,
+		Verb: Update, Observed: have, Wanted: want, Content: sumOf(m.text), Why: differs.String() + " differs", Differs: differs, Last: m.last, Answered: m.answered,
+		Doubtful: m.answered && !p.Memory.has(have, m.text),
 	}
 	switch {
 	case inPlace(method):
@@ -262,7 +265,7 @@ func (p Policy) recreate(op *Op, m *merging) (*Op, *Suppressed, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	op.Verb, op.Object, op.Why, op.Updated, op.Replacement = Delete, m.have, "to be recreated: "+op.Why, m.written(observedOrder), next.Object
+	op.Verb, op.Observed, op.Object, op.Why, op.Updated, op.Replacement = Delete, nil, m.have, "to be recreated: "+op.Why, m.written(observedOrder), next.Object
 	return op, nil, nil
 }
 

@@ -35,7 +35,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 		return nil, nil, nil
 	}
 	op.Observed, op.Migrate, op.Why = have, found.migrate, found.why
-	op.Differs, op.Last, op.Answered = found.differs, found.last, found.answered
+	op.Differs, op.Last, op.Answered, op.Doubtful = found.differs, found.last, found.answered, found.doubtful
 	switch {
 	case inPlace(method):
 		if removing := config.removing(have, p.Kept[have.GetUID()]); removing != config.plain && !found.answered {
@@ -240,42 +240,39 @@ func (p Policy) onServer(o *object.Object) bool {
 	return remembered(o) == "" && p.owned(o).Set != ""
 }
 
-// AfterDryRun returns the write that follows a DryRun with this result: a child that the apply would change is deleted, and a later sync
-// creates it. A child that it would not change is left alone, unless the way in which it was last applied must change. nil means no
-// write. A value counts as changed as in Confirmed.
-func (p Policy) AfterDryRun(op Op, result *object.Object) (*Op, error) {
+// AfterDryRun returns the write that follows a DryRun with this result, of a child that is recreated. A child in which it changes the
+// field differs is deleted, and a later sync creates it; see [Policy.Changes]. A child in which it changes nothing is left alone, unless
+// the way in which it was last applied must change. nil means no write.
+func AfterDryRun(op Op, result *object.Object, differs Path) *Op {
 	have := op.Observed
 	if result.GetUID() != have.GetUID() {
-		return nil, nil // it is gone
+		return nil // it is gone
 	}
 	seen := object.Copy(have)
 	seen.SetResourceVersion(result.GetResourceVersion())
-	differs, err := p.applyChanges(op, result)
-	if err != nil {
-		return nil, err
-	}
 	if differs != nil {
 		next := op.recreated(seen, "to be recreated: "+differs.String()+" differs")
 		next.Differs = differs
-		return &next, nil
+		return &next
 	}
 	if !op.Migrate && have.GetAnnotations()[AppliedDigest] == result.GetAnnotations()[AppliedDigest] {
-		return nil, nil
+		return nil
 	}
-	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Wanted: op.Wanted, Content: op.Content, Why: "it is as desired, but was last applied in another way"}, nil
+	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Wanted: op.Wanted, Content: op.Content, Why: "it is as desired, but was last applied in another way"}
 }
 
-// applyChanges returns the field because of which a child has to be recreated, by the result of a dry run of an apply; nil if none.
-func (p Policy) applyChanges(op Op, result *object.Object) (Path, error) {
+// applyChanges is Changes for a dry run of an apply.
+func (p Policy) applyChanges(op Op, result *object.Object) (differs, unsure Path, err error) {
 	have, config := op.Observed, object.New(WithoutNulls(op.Object.Map()))
 	switch known, found := p.Memory[have.GetUID()]; {
 	case op.Answered:
 		print, err := fingerprint(result, config)
-		return decided(have, result, config.Map(), found && known.print == print), err
+		differs, unsure = decided(have, result, config.Map(), found && known.print == print)
+		return differs, unsure, err
 	case op.Last != nil:
-		return firstConcerned(have, result, config.Map(), op.Last), nil
+		return firstConcerned(have, result, config.Map(), op.Last), nil, nil
 	}
-	return difference(bare(have), bare(result)), nil
+	return difference(bare(have), bare(result)), nil, nil
 }
 
 // recreated returns the deletion of a child that op would change, to create op.Object in its place.

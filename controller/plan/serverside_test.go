@@ -361,8 +361,8 @@ func TestDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 		if plan.Ops[0].Object.GetAnnotations()[AppliedDigest] != "" {
 			t.Errorf("it is applied again: %v", plan.Ops[0].Object)
 		}
-		next, err := onServerSide(method).AfterDryRun(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
-		if err != nil || next == nil || next.Verb != Apply {
+		next := AfterDryRun(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")), nil)
+		if next == nil || next.Verb != Apply {
 			t.Errorf("a dry run that removes the annotation leads to %v, want an apply", next)
 		}
 	}
@@ -399,10 +399,11 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 		orNone(c.result)(result)
 		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Content: "c", Answered: c.answered}
 		check := unchanged(t, have.Map(), result.Map())
-		next, err := (Policy{}).AfterDryRun(op, result)
+		differs, _, err := (Policy{}).Changes(op, result)
 		if err != nil {
 			t.Fatal(err)
 		}
+		next := AfterDryRun(op, result, differs)
 		check()
 		got := ""
 		if next != nil {

@@ -182,11 +182,11 @@ func NewShared() *Shared { return &Shared{pool: work.NewPool()} }
 // stopTimeout is how long reconciles may go on after End was called.
 const stopTimeout = 20 * time.Second
 
-// After a restart, a child that is to be recreated if it differs, and that may only be stored in another form, is compared by a dry run.
+// After a restart, a child that differs, and that may only be stored in another form, is compared by a dry run.
 // A controller does dryRunsAtOnce of them at once, and then so many in a second.
 const (
-	dryRunsPerSecond = 50
-	dryRunsAtOnce    = 50
+	dryRunsPerSecond = 100
+	dryRunsAtOnce    = 100
 )
 
 // Begin fills the caches, waits until the server leads, starts the workers, and returns. It calls begun before the workers
