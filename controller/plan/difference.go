@@ -242,9 +242,27 @@ func (l lacking) value(path Path, have, want any) Path {
 	return l.unless(path)
 }
 
+// list compares items by their key, in any order, if all have one, and otherwise by their index.
 func (l lacking) list(path Path, have tree.Array, want []any) Path {
+	if key := commonKey(have, tree.GoSlice(want)); key != "" {
+		return l.items(path, key, have, byKey(want, key))
+	}
 	for i := range want {
 		if d := l.value(path.to(i), have.Index(i), want[i]); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (l lacking) items(path Path, key string, have tree.Array, want map[string]map[string]any) Path {
+	for i := range have.Len() {
+		item := readMap(have.Index(i))
+		wanted, found := want[identify(item, key)]
+		if !found {
+			return l.unless(path)
+		}
+		if d := l.in(path.to(i), item, wanted); d != nil {
 			return d
 		}
 	}

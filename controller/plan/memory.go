@@ -21,21 +21,21 @@ import (
 // desired costs one request, which changes nothing.
 type Memory map[types.UID]outcome
 
-// An outcome is what is remembered of a child. Of children that dynamic apply wrote, only those are remembered that are stored in
-// another form.
+// An outcome is what is remembered of a child.
 type outcome struct {
 	applied string   // a digest of what was desired
 	print   string   // a digest of what was stored of it
+	sorted  string   // the same without the order of lists that are merged by a key; "" after dynamic apply, whose print has no order
 	spelled []string // the paths of fields that are stored in another form than they were written
 }
 
 // maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.
 const maxSpelled = 16
 
-// Keep drops all children that are not observed.
+// Keep drops the children that are not observed, if there are more than are observed.
 func (m Memory) Keep(observed *object.Set) {
-	if len(m) == 0 {
-		return
+	if len(m) <= observed.Len() {
+		return // most often all are observed
 	}
 	there := make(map[types.UID]bool, observed.Len())
 	for o := range observed.All() {
@@ -62,11 +62,11 @@ func (m Memory) ForgetSpelled() {
 // noteApplied records that server-side apply did op, with this result.
 func (m Memory) noteApplied(stored *object.Object, op Op) error {
 	config := object.New(WithoutNulls(op.Object.Map()))
-	print, err := fingerprint(stored, config)
+	print, sorted, err := fingerprints(stored, config)
 	if err != nil {
 		return err
 	}
-	o := outcome{applied: op.Content, print: print}
+	o := outcome{applied: op.Content, print: print, sorted: sorted}
 	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, strings.Clone(d.String()))
 	}
@@ -77,10 +77,9 @@ func (m Memory) noteApplied(stored *object.Object, op Op) error {
 // noteMerged records that dynamic apply wrote what m merges, with the result m.have, or that writing it would change nothing.
 func (m Memory) noteMerged(done *merging) error {
 	done.answered, done.removes = true, false
-	rest := done.residue(observedOrder)
-	if len(rest) == 0 && remembered(done.have) == done.text {
-		delete(m, done.have.GetUID())
-		return nil
+	var rest residue
+	if !settled(done.have, done.want) {
+		rest = done.residue(observedOrder)
 	}
 	print, err := rest.print()
 	if err != nil {

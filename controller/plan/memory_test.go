@@ -92,17 +92,27 @@ func TestStoredFormIsNoDifference(t *testing.T) {
 	}
 }
 
-func TestChildThatIsStoredAsWrittenIsNotRemembered(t *testing.T) {
+// After a write of this server, a difference is known to be one without a dry run.
+func TestDifferenceAfterWriteIsNotDoubtful(t *testing.T) {
 	want := parseObject(t, misspelled)
-	policy := Policy{Memory: Memory{}}
-	have := storedAs(t, storedPod, want)
-	if err := policy.NoteWritten(Op{Verb: Update, Wanted: want}, have); err != nil || !policy.Memory.Spells() {
-		t.Fatal(policy.Memory, err)
-	}
+	policy := Policy{Rules: rulesFor(InPlace), Memory: Memory{}}
 	written := storedAs(t, misspelled, want)
 	written.SetUID("u")
-	if err := policy.NoteWritten(Op{Verb: Update, Wanted: want}, written); err != nil || len(policy.Memory) != 0 {
-		t.Errorf("got %v, %v", policy.Memory, err)
+	for _, noted := range []bool{false, true} {
+		if noted {
+			if err := policy.NoteWritten(Op{Verb: Update, Wanted: want}, written); err != nil || policy.Memory.Spells() {
+				t.Fatal(policy.Memory, err)
+			}
+		}
+		drifted := object.Copy(written)
+		drifted.Map()["spec"].(map[string]any)["hostNetwork"] = false
+		plan, err := Children(setOf(drifted), setOf(want), policy)
+		if err != nil || len(plan.Ops) != 1 || plan.Ops[0].Doubtful == noted {
+			t.Errorf("noted %t: got %+v, %v", noted, plan.Ops, err)
+		}
+		if _, confirms := plan.Ops[0].Confirm(); confirms == noted {
+			t.Errorf("noted %t: a dry run: %t", noted, confirms)
+		}
 	}
 }
 

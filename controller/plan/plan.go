@@ -275,7 +275,7 @@ func (p Policy) NoteWritten(op Op, stored *object.Object) error {
 		return p.Memory.noteApplied(stored, op)
 	}
 	m, err := p.merging(stored, op.Wanted, "")
-	if err != nil || settled(stored, op.Wanted) {
+	if err != nil {
 		delete(p.Memory, stored.GetUID())
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"metascript/controller/object"
 	"metascript/controller/ownership"
@@ -133,6 +134,9 @@ func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 	print, err := fingerprint(have, config)
 	if err != nil || print == known.print {
 		return judgement{}, err
+	}
+	if _, sorted, err := fingerprints(have, config); err != nil || sorted == known.sorted {
+		return judgement{}, err // only the order has changed
 	}
 	j := because(lacks(contentOf(have), config.Map(), known.spelled...), changed)
 	j.answered = true
@@ -357,6 +361,40 @@ func fingerprint(have, config *object.Object) (string, error) {
 		return "", fmt.Errorf("%s: %w", object.Describe(have), err)
 	}
 	return print, nil
+}
+
+// fingerprints returns the same digest, and one that does not depend on the order of lists that are merged by a key.
+func fingerprints(have, config *object.Object) (print, sorted string, err error) {
+	part := view(nil, contentOf(have), config.Map())
+	if print, err = digest(part); err == nil {
+		sorted, err = digest(withoutOrder(part).(map[string]any))
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", object.Describe(have), err)
+	}
+	return print, sorted, err
+}
+
+// withoutOrder returns v with the lists whose items have a key sorted by it.
+func withoutOrder(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for key, field := range v {
+			all[key] = withoutOrder(field)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, item := range v {
+			all[i] = withoutOrder(item)
+		}
+		if key := commonKey(tree.GoSlice(v)); key != "" {
+			slices.SortFunc(all, func(a, b any) int { return strings.Compare(identity(mapOf(a)[key]), identity(mapOf(b)[key])) })
+		}
+		return all
+	}
+	return v
 }
 
 // view returns the part of have that config concerns.
