@@ -296,6 +296,7 @@ func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to p
 		}
 	}
 	if field, refused := kube.Refused(err); refused {
+		err = withNulls(op, field, err)
 		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
 	}
 	warnings := collected.Texts()
@@ -304,6 +305,19 @@ func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to p
 	}
 	w.reportWarnings(ctx, parent, op.Object, warnings)
 	return stored, warnings, err
+}
+
+// maxNulls is how many fields a hint names.
+const maxNulls = 5
+
+// withNulls adds to the error of an update which fields the hook can return as null, if one that it does not return may be why the API
+// server refuses another one.
+func withNulls(op plan.Op, refused string, err error) error {
+	fields := op.Unreturned(refused)
+	if len(fields) == 0 || len(fields) > maxNulls || fields[0] != refused && !strings.Contains(err.Error(), refused+": Forbidden: ") {
+		return err
+	}
+	return fmt.Errorf("%w; the child has %s, which the hook does not return: return null for it to remove it", err, strings.Join(fields, " and "))
 }
 
 // send does op without the lock.
