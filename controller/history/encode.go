@@ -69,7 +69,8 @@ func appendWrite(b []byte, w *Write) []byte {
 	b = appendText(b, "why", w.Why)
 	b = appendList(b, "fields", w.Fields, appendField)
 	b = appendBool(b, "moreFields", w.More)
-	return appendText(b, "error", w.Error)
+	b = appendText(b, "error", w.Error)
+	return appendTexts(b, "stored", w.Stored, false)
 }
 
 func appendField(b []byte, f *Field) []byte {

@@ -137,6 +137,9 @@ type Write struct {
 	Fields []Field `json:"fields,omitempty"` // that the write changed; none for a new object and a deletion
 	More   bool    `json:"moreFields,omitempty"`
 	Error  string  `json:"error,omitempty"`
+
+	// Stored says which values of a child the API server stored in another form, such as "spec.cpu: 2000m is stored as 2".
+	Stored []string `json:"stored,omitempty"`
 }
 
 // A Field is a field that a write changed. A value is "" if the field did not exist, and cut off if it is long. Values of Secrets are
@@ -160,6 +163,7 @@ type Next struct {
 const (
 	MaxWrites = 20  // more are counted
 	maxFields = 8   // of one write
+	maxStored = 4   // of one write
 	maxText   = 80  // of a value, in bytes
 	maxError  = 600 // of an error, in bytes
 	maxDetail = 2000

@@ -49,6 +49,7 @@ func (w *withheld) write(write observe.Write) Write {
 		short.Error = write.Err.Error()
 	}
 	w.redactor.Add(write.Before, write.Stored, write.Object)
+	short.Stored = w.stored(write)
 	after := write.Stored
 	if after == nil && write.Verb == plan.Update {
 		after = write.Object // what could not be written
@@ -69,6 +70,20 @@ func (w *withheld) write(write observe.Write) Write {
 		}
 	}
 	return short
+}
+
+// stored returns which values of a child a write stored in another form than the hook returned them.
+func (w *withheld) stored(write observe.Write) (texts []string) {
+	if write.Stored == nil || write.Wanted == nil || !write.Verb.Stores() || write.Verb == plan.Delete {
+		return nil
+	}
+	for _, s := range plan.Spellings(write.Stored, write.Wanted) {
+		if len(texts) == maxStored {
+			break
+		}
+		texts = append(texts, s.Text(w.redactor.Text))
+	}
+	return texts
 }
 
 // secretField returns a field of a Secret that changed: none of its values is shown.
@@ -130,6 +145,9 @@ func (w *withheld) redact(e *Entry) {
 		write := &e.Writes[i]
 		note(maxError, &write.Error)
 		note(2*maxText, &write.Why)
+		for j := range write.Stored {
+			note(2*maxText, &write.Stored[j])
+		}
 		for j := range write.Fields {
 			note(2*maxText, &write.Fields[j].Path)
 			note(maxText, &write.Fields[j].Before, &write.Fields[j].After)

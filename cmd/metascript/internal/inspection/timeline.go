@@ -171,6 +171,9 @@ func (t Timeline) write(line func(string, ...any), w history.Write) {
 	if w.More {
 		line("  and more fields")
 	}
+	if len(w.Stored) > 0 {
+		line("  %s", strings.Join(w.Stored, ", "))
+	}
 	if w.Error != "" {
 		line("  %s", t.Style.Failure("failed: "+w.Error))
 	}
