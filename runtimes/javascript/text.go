@@ -64,17 +64,6 @@ func concatenated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// ofText limits the text that a method is called on: factor times its size must be within the limit.
-func ofText(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
-	return func(r *run, call goja.FunctionCall, f native) goja.Value {
-		call, s := r.texts(call)
-		if s != nil {
-			r.need(size(s)*factor, "the conversion of a text")
-		}
-		return f(call)
-	}
-}
-
 // converted is like ofText, for a method that goja does on UTF-8, which has no halves of surrogate pairs.
 func converted(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
