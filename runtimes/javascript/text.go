@@ -64,7 +64,8 @@ func concatenated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// converted is like ofText, for a method that goja does on UTF-8, which has no halves of surrogate pairs.
+// converted limits the text that a method is called on: factor times its size must be within the limit. It is for methods that goja does
+// on UTF-8, which has no halves of surrogate pairs.
 func converted(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		call, s := r.texts(call)
