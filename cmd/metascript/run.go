@@ -18,12 +18,14 @@ import (
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/memapi"
 	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/object"
+	"metascript/controller/plan"
 	"metascript/engine"
 )
 
@@ -170,8 +172,31 @@ func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log
 		r.Error, r.Diagnostics = engine.DetailOf(failed), append(r.Diagnostics, place.Diagnostics(failed, "error")...)
 	default:
 		r.Answer = answer.Document()
+		printSpellings(log, answer.Children)
 	}
 	return r, nil
+}
+
+// printSpellings prints which values of children the API server stores in another form with the same meaning, a line for each child.
+func printSpellings(log io.Writer, children *object.Set) {
+	if children == nil {
+		return
+	}
+	for child := range children.Added() {
+		stored := memapi.Stored(child)
+		if stored == nil {
+			continue
+		}
+		var texts []string
+		for _, s := range plan.Spellings(stored, child) {
+			if s.Same && s.Stored != nil {
+				texts = append(texts, s.Text(func(text string) string { return text }))
+			}
+		}
+		if len(texts) > 0 {
+			fmt.Fprintf(log, "%s: %s\n", object.Describe(child), strings.Join(texts, ", "))
+		}
+	}
 }
 
 // warn adds warnings to a result, and prints them to log.

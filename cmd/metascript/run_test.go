@@ -364,3 +364,17 @@ func TestRunForPrograms(t *testing.T) {
 	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parents.yaml").expect(t, 1, []string{"# Widget default/a\n"},
 		[]string{"Widget default/b: controller.yaml:15:47: sync.star:3:41:", "error: 1 of 2 calls failed\n"})
 }
+
+// A value that the API server stores in another form with the same meaning is a line, and no warning.
+func TestRunShowsInWhichFormValuesAreStored(t *testing.T) {
+	inFolder(t, strings.NewReplacer(
+		"resource: configmaps}", "resource: configmaps}\n  - {apiVersion: v1, resource: pods}",
+		`"children": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": parent["metadata"]["name"] + "-part"}}]`,
+		`"children": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "2000m"}}}]}}]`,
+	).Replace(controllerFile)+parentFile)
+	got := metascript(t, "run", "-f", "controller.yaml", "--parent", "parent.yaml")
+	const want = "Pod default/p: spec.containers[0].resources.limits.cpu: 2000m is stored as 2\n"
+	if got.code != 0 || !strings.HasSuffix(got.stderr, want) || strings.Contains(got.stderr, "warning") {
+		t.Errorf("the exit code is %d, and stderr:\n%s", got.code, got.stderr)
+	}
+}

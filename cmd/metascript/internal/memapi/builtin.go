@@ -63,6 +63,21 @@ func builtinKinds() []*kind {
 	return found
 }
 
+// Stored returns an object as the API server stores it, if its kind is one of Kubernetes that has a Go type. It returns nil for other
+// kinds, and for an object that the API server does not accept.
+func Stored(o *object.Object) *object.Object {
+	kind := o.GroupVersionKind()
+	of, known := goTypes.AllKnownTypes()[kind]
+	if !known || !isObject(of) {
+		return nil
+	}
+	stored := object.Copy(o)
+	if _, err := (typed{of, kind}).normalize(stored); err != nil {
+		return nil
+	}
+	return stored
+}
+
 // isObject reports whether a type is that of an object with metadata, not of a list or of options.
 func isObject(t reflect.Type) bool {
 	f, has := t.FieldByName("ObjectMeta")
