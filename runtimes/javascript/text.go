@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -177,6 +178,7 @@ func (r *run) needGlobal(call goja.FunctionCall, function string) {
 }
 
 func split(r *run, call goja.FunctionCall, f native) goja.Value {
+	call = withLimit(r, call)
 	if v, done := r.delegate(call, goja.SymSplit); done {
 		return v
 	}
@@ -185,6 +187,30 @@ func split(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.need(r.countParts(s, call.Argument(0))*2*elementSize, "the splitting of a text")
 	}
 	return f(call)
+}
+
+// withLimit returns a call of split with the limit that the standard makes of its second argument: a number of 32 bits without a sign, so
+// that -1 is no limit. goja makes another one of it.
+func withLimit(r *run, call goja.FunctionCall) goja.FunctionCall {
+	limit := call.Argument(1)
+	if _, isObject := limit.(*goja.Object); isObject || goja.IsUndefined(limit) {
+		return call
+	}
+	const most = 1 << 31 // no text has more parts
+	n, separator := toUint32(limit.ToFloat()), call.Argument(0)
+	if call.Arguments = []goja.Value{separator}; n < most {
+		call.Arguments = append(call.Arguments, r.vm.ToValue(int64(n)))
+	}
+	return call
+}
+
+// toUint32 is the conversion of that name in the standard.
+func toUint32(f float64) uint32 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	const all = 1 << 32
+	return uint32(int64(math.Mod(math.Trunc(f), all)))
 }
 
 // raw implements String.raw, and counts the text.

@@ -107,6 +107,8 @@ function textGroup() {
   a.push(...many(20, () => `String.fromCodePoint(${pick(['65', '0x1f600', '0x10ffff', '0x110000', '-1', '1.5', '0xd800'])})`), `'abc'.localeCompare('abd')`, `'I'.toLocaleLowerCase('tr')`, `'\\u00e4'.localeCompare('z', 'sv')`, `'a10'.localeCompare('a9', undefined, {numeric: true})`, `'a'.localeCompare('A', undefined, {sensitivity: 'base'})`, `'x'.normalize('X')`,
     '`a${1}b${[1, 2]}`', 'String.raw`a\\n${1}`', `'abc'.length`, `'abc'[1]`, `'abc'[5]`, `'a,b'.split()`, `''.split('')`, `''.split(',')`, `'abc'.anchor('x')`, `'abc'.at()`, `String(Symbol('x'))`, `String([1, [2, null, undefined, 3]])`, `String({})`, `String(() => 1)`, `'a'.localeCompare('b')`, `'\\ud83d\\ude00'.length`,
     `Array.from('a\\ud83d\\ude00')`, `'\\ud83d\\ude00'.charAt(0)`, `'\\ud83d\\ude00'.substring(0, 1)`, `'\\ud83d\\ude00'.split('')`)
+  for (const limit of ['-1', '-2', '"-1"', '0', '1', '2.5', '4294967296', '4294967297', 'Infinity', 'NaN', 'null', 'undefined', 'true'])
+    a.push(`'a,b,c'.split(',', ${limit})`, `'a,b,c'.split(/,/, ${limit})`, `'a,b,c'.split(/,/u, ${limit})`, `'abc'.split('', ${limit})`, `'abc'.split(/(?:)/, ${limit})`)
   const words = ['a', 'A', 'b', 'B', '\u00e4', '\u00c4', 'z', 'e\u0301', '\u00e9', 'e', 'E', 'aa', 'ab', 'a b', 'a-b', 'a_b', 'ab1', 'ab10', 'ab2', '', ' ', '1', '10', '2', '\u00df', 'ss', 'co-op', 'coop', 'Coop', 'CO-OP', '\u4e2d', '\u3042', '\u044f', '\u042f', '-', '_', '.', ',', '\ud83d\ude00', 'cote', 'cot\u00e9', 'c\u00f4te', 'resume', 'r\u00e9sum\u00e9']
   a.push(...many(120, () => `${quote(pick(words))}.localeCompare(${quote(pick(words))})`))
   return a
