@@ -200,7 +200,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case op.Creates() && kube.NamespaceTerminating(err):
 		return w.namespaceDelay(parent, op), nil
 	case errors.Is(err, plan.ErrImmutable):
-		return w.applyOne(ctx, parent, plan.RecreateImmutable(op), to)
+		return w.recreateImmutable(ctx, parent, op, to)
 	case err != nil:
 		return 0, w.writeError(ctx, parent, op, err)
 	}
@@ -217,22 +217,50 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	if op.Wanted == nil || op.Verb == plan.Delete {
 		return 0, nil
 	}
+	if op.Verb == plan.DryRun {
+		stored = op.Observed // the result may be another one at each write
+	}
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
+}
+
+// recreateImmutable recreates the child of a dry run that failed because a field is immutable, unless the hook returned the same before
+// and nobody else has written a field that differs.
+func (w *Writer) recreateImmutable(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (time.Duration, error) {
+	if op.Answered {
+		differs, err := w.changedByOthers(ctx, op, op.Unsure())
+		if err != nil {
+			return 0, err
+		}
+		if differs == nil {
+			return w.rolloutDelay(op, op.Observed), w.noteWritten(ctx, parent, op, op.Observed, nil)
+		}
+	}
+	return w.applyOne(ctx, parent, plan.RecreateImmutable(op), to)
 }
 
 // changes returns the field of a child that a dry run with this result would change; nil if none. It reads the child if only its
 // managedFields show whether something else has changed it.
 func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op, result *object.Object) (plan.Path, error) {
 	differs, unsure, err := w.Policy(parent).Changes(try, result)
-	if differs != nil || unsure == nil || err != nil {
+	if differs != nil || err != nil {
 		return differs, err
 	}
+	return w.changedByOthers(ctx, try, unsure)
+}
+
+// changedByOthers returns the first of the fields of a child that another field manager has written; nil if there is none.
+func (w *Writer) changedByOthers(ctx context.Context, try plan.Op, fields []plan.Path) (plan.Path, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
 	live, err := w.Binding.GetLive(ctx, try.Observed)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s to find out who changed %s: %w", object.Describe(try.Observed), unsure, err)
-	case len(w.othersIn(live, unsure)) > 0:
-		return unsure, nil
+	if err != nil {
+		return nil, fmt.Errorf("read %s to find out who changed %s: %w", object.Describe(try.Observed), fields[0], err)
+	}
+	for _, field := range fields {
+		if len(w.othersIn(live, field)) > 0 {
+			return field, nil
+		}
 	}
 	return nil, nil
 }
@@ -241,13 +269,19 @@ func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op
 // has what the API server would store. Without a result of the dry run nothing is deleted.
 func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op, confirm plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
 	result, warnings, err := w.do(ctx, parent, confirm, to)
-	switch {
-	case errors.Is(err, plan.ErrImmutable):
-		return 0, false, nil // an update would change it
-	case err != nil:
+	immutable := errors.Is(err, plan.ErrImmutable)
+	if err != nil && !immutable {
 		return 0, false, w.writeError(ctx, parent, confirm, err)
 	}
-	differs, err := w.changes(ctx, parent, confirm, result)
+	if immutable && !confirm.Answered {
+		return 0, false, nil // an update would change it
+	}
+	var differs plan.Path
+	if immutable {
+		differs, err = w.changedByOthers(ctx, confirm, confirm.Unsure())
+	} else {
+		differs, err = w.changes(ctx, parent, confirm, result)
+	}
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -414,7 +448,7 @@ func (w *Writer) noteLeft(parent, child *object.Object) {
 // begins a new count of the writes of the child, if there is none, if op writes other content than before, or if the last write
 // was long ago; and it reports a conflict when a delay begins. countWrite counts op.
 func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
-	if op.Differs == nil {
+	if op.Wanted == nil || op.Creates() {
 		return 0
 	}
 	contentions, child := w.Memory.contentions, object.RefOf(op.Object)
@@ -433,7 +467,7 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 // countWrite counts op, which was done with this result, for delayUpdate. A write that changes nothing is none.
 func (w *Writer) countWrite(op plan.Op, stored *object.Object) {
 	contention := w.Memory.contentions[object.RefOf(op.Object)]
-	if contention == nil || op.Differs == nil || op.Verb == plan.DryRun || op.Verb != plan.Delete && unchanged(op, stored) {
+	if contention == nil || op.Wanted == nil || op.Creates() || op.Verb == plan.DryRun || op.Verb != plan.Delete && unchanged(op, stored) {
 		return
 	}
 	contention.Count(time.Now())
@@ -446,7 +480,11 @@ func (w *Writer) reportFieldConflict(ctx context.Context, parent *object.Object,
 	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
 		done = "recreated"
 	}
-	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, op.Differs, w.otherManagers(ctx, op), throttle.ContentionText)
+	field := op.Differs.String()
+	if field == "" {
+		field = "a part of it"
+	}
+	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, field, w.otherManagers(ctx, op), throttle.ContentionText)
 	w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
 	w.Events.Warning(parent, "FieldConflict", "%s", text)
 }

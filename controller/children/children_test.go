@@ -50,17 +50,17 @@ func writeTimes(t *testing.T, w *Writer, parent *object.Object, op plan.Op, n in
 func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 	for _, verb := range []plan.Verb{plan.Update, plan.Apply, plan.Delete} {
 		t.Run(string(verb), func(t *testing.T) {
-			parent, field := objecttest.Widget(nil), plan.Path{"data"}
+			parent, wanted, field := objecttest.Widget(nil), objecttest.ConfigMap("c", nil), plan.Path{"data"}
 			w := newTestWriter()
-			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Content: "x"}
+			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Wanted: wanted, Observed: wanted, Differs: field, Content: "x"}
 			writeTimes(t, w, parent, again, throttle.ContentionAllowed)
 			if wait := w.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
 				t.Fatalf("after %d writes it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
-				"another child":                    {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Content: "x"},
+				"another child":                    {Verb: verb, Object: objecttest.ConfigMap("d", nil), Wanted: wanted, Observed: wanted, Differs: field, Content: "x"},
 				"a deletion of an undesired child": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
-				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Content: "y"},
+				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Wanted: wanted, Observed: wanted, Differs: field, Content: "y"},
 			} {
 				if wait := w.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
@@ -287,6 +287,52 @@ func TestUnknownFieldIsForgottenWithField(t *testing.T) {
 	for _, field := range []string{"list[0].c", "list[1].a", "list[x].a", "list.a", "kind.a", "more"} {
 		if got := unknown(field); got != "" {
 			t.Errorf("the hook does not return %s, got %q", field, got)
+		}
+	}
+}
+
+// A child that differs although the hook returned the same is recreated or updated only if another field manager has written what
+// differs: an admission webhook may change only creations.
+func TestDifferenceOfUnchangedAnswerNeedsAnotherWriter(t *testing.T) {
+	wanted := objecttest.ConfigMap("c", nil)
+	wanted.Map()["data"] = map[string]any{"a": "x"}
+	have, updated := objecttest.ConfigMap("c", objecttest.Widget(nil)), objecttest.ConfigMap("c", objecttest.Widget(nil))
+	have.Map()["data"], updated.Map()["data"] = map[string]any{"a": "other"}, map[string]any{"a": "x"}
+	by := func(manager string) *object.Object {
+		live := object.Copy(have)
+		live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}})
+		return live
+	}
+	recreate := plan.Op{Verb: plan.Delete, Object: have, Wanted: wanted, Content: "c", Replacement: wanted, Updated: updated, Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
+	update := plan.Op{Verb: plan.Update, Object: updated, Observed: have, Wanted: wanted, Content: "c", Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
+	for name, c := range map[string]struct {
+		op     plan.Op
+		writer string // of the field
+		err    error  // of the dry run
+		want   string
+	}{
+		"our own value":                          {recreate, kube.FieldManager, nil, "dry run of update"},
+		"another's value":                        {recreate, "kubectl-edit", nil, "dry run of update, dry run of create, delete"},
+		"our own immutable value":                {recreate, kube.FieldManager, plan.ErrImmutable, "dry run of update"},
+		"another's immutable value":              {recreate, "kubectl-edit", plan.ErrImmutable, "dry run of update, dry run of create, delete"},
+		"our own value, updated in place":        {update, kube.FieldManager, nil, "dry run of update"},
+		"another's value, updated in place":      {update, "kubectl-edit", nil, "dry run of update, update"},
+		"an immutable value of ours, in place":   {update, kube.FieldManager, plan.ErrImmutable, "dry run of update"},
+		"an immutable value of another in place": {update, "kubectl-edit", plan.ErrImmutable, "dry run of update, update"},
+	} {
+		w, to := newTestWriter(), &fakeWriter{}
+		w.Binding.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return by(c.writer), nil }
+		to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
+			if op.Verb == plan.DryUpdate {
+				return op.Object, c.err
+			}
+			return op.Object, nil
+		}
+		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{c.op}, to); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := strings.Join(to.done, ", "); got != c.want {
+			t.Errorf("%s: operations %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (m *Memory) deletionContention(op plan.Op) *throttle.Contention {
 	if op.Creates() {
 		delete(m.recreated, child)
 	}
-	if op.Verb != plan.Delete || op.Differs != nil {
+	if op.Verb != plan.Delete || op.Wanted != nil {
 		return nil
 	}
 	contention := m.recreated[child]

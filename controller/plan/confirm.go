@@ -13,7 +13,7 @@ func (o Op) Confirm() (Op, bool) {
 	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Last: o.Last, Answered: o.Answered}
 	switch {
 	case o.Verb == Delete && o.Updated != nil:
-		try.Object, try.Observed, try.Why = o.Updated, o.Object, "before it is deleted "+o.Why
+		try.Object, try.Observed, try.Recreates, try.Why = o.Updated, o.Object, true, "before it is deleted "+o.Why
 	case o.Verb == Update && o.Doubtful:
 		try.Why = "before it is updated: " + o.Why
 	case o.Verb == Apply && o.Doubtful && !o.Migrate:
@@ -27,22 +27,34 @@ func (o Op) Confirm() (Op, bool) {
 // Changes returns the field that a dry run, with this result, would change; nil if none. Only fields that the hook returns, or does not
 // return any more, count.
 //
-// If the hook returned the same when the child was last written, a field counts if the dry run gives it the wanted value, or what the
-// API server stored of it then. With any other value only unsure is returned: it counts if another field manager wrote it since.
-// Otherwise an admission webhook may store another value at each write.
-func (p Policy) Changes(try Op, result *object.Object) (differs, unsure Path, err error) {
-	have := try.Observed
-	if try.Verb == DryRun {
-		return p.applyChanges(try, result)
-	}
-	want := WithoutNulls(try.Wanted.Map())
+// If the hook returned the same when the child was last written, the child may have the value that was stored then, in a form that an
+// update does not show: an admission webhook may change only creations, or store another value at each write. So fields are returned as
+// unsure, and count if another field manager has written them, unless result has what was stored then, or the child is updated in place
+// and lacks the field.
+func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []Path, err error) {
+	want, stable := WithoutNulls(try.Wanted.Map()), false
 	asWritten(want)
-	if !try.Answered {
+	switch have := try.Observed; {
+	case try.Answered && try.Verb == DryRun:
+		stable, err = p.appliedBefore(have, result, try)
+	case try.Answered:
+		stable, err = p.storedBefore(have, result, try.Wanted)
+	case try.Verb == DryRun && try.Last == nil:
+		return difference(bare(have), bare(result)), nil, nil
+	default:
 		return firstConcerned(have, result, want, try.Last), nil, nil
 	}
-	stable, err := p.storedBefore(have, result, try.Wanted)
-	differs, unsure = decided(have, result, want, stable)
+	differs, unsure = decided(try, result, want, stable)
 	return differs, unsure, err
+}
+
+// Unsure returns the fields that an update of try would change, if its dry run has failed because one of them is immutable and the hook
+// returned the same when the child was last written. They count as those of Changes.
+func (o Op) Unsure() (unsure []Path) {
+	for _, s := range Spellings(o.Observed, o.Wanted) {
+		unsure = append(unsure, s.Path)
+	}
+	return unsure
 }
 
 // storedBefore reports whether result has what was stored when dynamic apply last wrote want to have.
@@ -56,26 +68,38 @@ func (p Policy) storedBefore(have, result, want *object.Object) (bool, error) {
 	return differs == nil, err
 }
 
-// decided returns the first field that a write would give the wanted value, or any other value if stable says that it is the value that
-// was stored when the same was written last. unsure is the first field that it would give another value.
-func decided(have, result *object.Object, want map[string]any, stable bool) (differs, unsure Path) {
-	eachConcerned(nil, contentOf(have), contentOf(result), want, nil, func(at Path, before, after, wanted any) bool {
-		means := sameMeaning(after, wanted)
-		if stable || means && !sameMeaning(before, wanted) {
+// appliedBefore reports whether result has what was stored when server-side apply last wrote what try applies.
+func (p Policy) appliedBefore(have, result *object.Object, try Op) (bool, error) {
+	known, found := p.Memory[have.GetUID()]
+	if !found || known.applied != try.Content {
+		return false, nil
+	}
+	print, err := fingerprint(result, object.New(WithoutNulls(try.Object.Map())))
+	return print == known.print, err
+}
+
+// maxUnsure is how many fields are looked at.
+const maxUnsure = 32
+
+// decided returns the first field that counts, or those of which it is not sure; see Changes.
+func decided(try Op, result *object.Object, want map[string]any, stable bool) (differs Path, unsure []Path) {
+	eachConcerned(nil, contentOf(try.Observed), contentOf(result), want, nil, func(at Path, before, after, wanted any) bool {
+		if stable || before == nil && !try.Recreates && sameMeaning(after, wanted) {
 			differs = slices.Clone(at)
-		} else if unsure == nil && !means {
-			unsure = slices.Clone(at)
 		}
-		return differs == nil
+		unsure = append(unsure, slices.Clone(at))
+		return differs == nil && len(unsure) < maxUnsure
 	})
 	return differs, unsure
 }
 
 // firstConcerned returns the first field of want or last that differs between have and result.
 func firstConcerned(have, result *object.Object, want, last map[string]any) (found Path) {
-	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, _, _ any) bool {
-		found = slices.Clone(at)
-		return false
+	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, after, wanted any) bool {
+		if wanted != nil || after == nil {
+			found = slices.Clone(at) // and not another default of a field that the hook does not return
+		}
+		return found == nil
 	})
 	return found
 }

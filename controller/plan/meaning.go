@@ -124,7 +124,7 @@ func inOrder(have tree.Array, want []any) bool {
 }
 
 // sameMeaning reports whether have, as the API server stores a value, means the same as want, as a hook returned it. Maps may have more
-// fields, and lists more items, which are defaults. It does not know the types of fields, so texts that are not quantities, durations,
+// fields, lists more items, and an empty text may have a value, which are defaults. It does not know the types of fields, so texts that are not quantities, durations,
 // times, addresses or base64 may count as such.
 func sameMeaning(have, want any) bool {
 	switch want := want.(type) {
@@ -138,7 +138,7 @@ func sameMeaning(have, want any) bool {
 	if have == nil {
 		return zero(want)
 	}
-	return equalScalar(have, want) || sameText(fmt.Sprint(have), fmt.Sprint(want))
+	return want == "" || equalScalar(have, want) || sameText(fmt.Sprint(have), fmt.Sprint(want))
 }
 
 // holdsMeaning reports whether have has all fields of want with the same meaning.

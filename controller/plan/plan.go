@@ -78,6 +78,9 @@ type Op struct {
 	Last     map[string]any
 	Answered bool
 	Doubtful bool
+
+	// For a DryRun and a DryUpdate: whether the child is recreated if it differs.
+	Recreates bool
 }
 
 // Creates reports whether o creates an object.

@@ -44,7 +44,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 		}
 		return op, nil, nil
 	case updates(method):
-		op.Verb = DryRun
+		op.Verb, op.Recreates = DryRun, true
 		return op, nil, nil
 	}
 	if found.differs == nil || found.doubtful && sameMeaning(contentOf(have), config.plain.Map()) {
@@ -263,20 +263,6 @@ func AfterDryRun(op Op, result *object.Object, differs Path) *Op {
 		return nil
 	}
 	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Wanted: op.Wanted, Content: op.Content, Why: "it is as desired, but was last applied in another way"}
-}
-
-// applyChanges is Changes for a dry run of an apply.
-func (p Policy) applyChanges(op Op, result *object.Object) (differs, unsure Path, err error) {
-	have, config := op.Observed, object.New(WithoutNulls(op.Object.Map()))
-	switch known, found := p.Memory[have.GetUID()]; {
-	case op.Answered:
-		print, err := fingerprint(result, config)
-		differs, unsure = decided(have, result, config.Map(), found && known.print == print)
-		return differs, unsure, err
-	case op.Last != nil:
-		return firstConcerned(have, result, config.Map(), op.Last), nil, nil
-	}
-	return difference(bare(have), bare(result)), nil, nil
 }
 
 // recreated returns the deletion of a child that op would change, to create op.Object in its place.

@@ -6,11 +6,29 @@ import (
 
 // asWritten changes the content of an object, as a hook returned it, to the form in which it is compared and written. Write-only fields
 // of built-in kinds become the fields that the API server makes of them: it never returns a write-only field, so it could not be
-// compared, and the fields that were made of it would not be removed with it.
+// compared, and the fields that were made of it would not be removed with it. Empty fields that are filled in later are left out.
 func asWritten(content map[string]any) {
-	if content["apiVersion"] == "v1" && content["kind"] == "Secret" {
+	kind, _ := content["kind"].(string)
+	if content["apiVersion"] != "v1" {
+		return
+	}
+	if kind == "Secret" {
 		encodeStringData(content)
 	}
+	spec := mapOf(content["spec"])
+	for _, field := range assigned[kind] {
+		if spec[field] == "" {
+			delete(spec, field)
+		}
+	}
+}
+
+// assigned are the fields of specs, by kind of the API version v1, that the API server or a controller of Kubernetes fills in later, if
+// they are empty. An empty text means that they are not set.
+var assigned = map[string][]string{
+	"Pod":                   {"nodeName", "serviceAccountName", "serviceAccount", "schedulerName"},
+	"PersistentVolumeClaim": {"volumeName"},
+	"Service":               {"clusterIP"},
 }
 
 // encodeStringData moves the stringData of a Secret to its data, where it replaces the values of the same keys. It changes nothing if
