@@ -113,9 +113,9 @@ func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {
 // The limits of a package and of a type, without tests and generated code. The package of the verbs has one file for each, so that only
 // its types have a limit.
 const (
-	mostLines   = 2500
-	mostFiles   = 15
-	mostMethods = 25
+	mostLines   = 2900
+	mostFiles   = 20
+	mostMethods = 34
 )
 
 func TestSizesOfPackagesAndTypes(t *testing.T) {
