@@ -58,7 +58,7 @@ func unconfirmed(err error) error {
 	case Outdated(err):
 		return err
 	}
-	return fmt.Errorf("without a result of a dry run it is not known whether the object differs, so that it is not deleted: %w", err)
+	return fmt.Errorf("%w; without a dry run it is not known whether the object differs, so that it is not deleted", err)
 }
 
 // namesField reports whether the API server names the fields that it refuses, as its validation does and admission policies do not.
