@@ -3,6 +3,7 @@
 package children
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -323,8 +324,8 @@ func (w *Writer) confirmDelay(op plan.Op) time.Duration {
 func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (*object.Object, []string, error) {
 	ctx, collected := kube.CollectWarnings(ctx)
 	stored, err := w.send(ctx, op, to)
-	if op.Plain != nil && apierrors.IsInvalid(err) {
-		op.Object = op.Plain
+	if (op.Plain != nil || op.Cleared != nil) && apierrors.IsInvalid(err) {
+		op.Object, op.Cleared = cmp.Or(op.Plain, op.Object), nil
 		if again, refused := w.send(ctx, op, to); refused == nil {
 			stored, err = again, nil
 		}

@@ -43,12 +43,16 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 	policy := w.Policy(parent)
 	for want := range desired.All() {
 		have := observed.Get(want.GroupVersionKind(), object.KeyOf(want))
-		if have == nil || !plan.HasNull(want.Map()) {
+		if have == nil {
 			continue
 		}
-		nulls, err := policy.Nulls(have, want)
-		if err != nil || len(nulls) == 0 {
-			continue // the error is returned again by the plan
+		var nulls []plan.Path
+		if plan.HasNull(want.Map()) {
+			nulls, _ = policy.Nulls(have, want) // the plan returns the error again
+		}
+		if len(nulls) == 0 {
+			delete(w.Memory.kept, have.GetUID())
+			continue
 		}
 		answer := plan.Digest(want)
 		if known, found := w.Memory.kept[have.GetUID()]; found && known.answer == answer {

@@ -33,6 +33,13 @@ func (w *Writer) apply(ctx context.Context, client objects, op plan.Op) (*object
 		}
 		version = migrated.GetResourceVersion()
 	}
+	if op.Cleared != nil {
+		updated, err := client.update(ctx, op.Cleared, w.options())
+		if err != nil {
+			return nil, err
+		}
+		version = updated.GetResourceVersion()
+	}
 	config := object.Copy(op.Object)
 	config.SetResourceVersion(version)
 	stored, err := client.apply(ctx, config, options{manager: w.Applier(), force: true, dryRun: w.DryRun || op.Verb == plan.DryRun})

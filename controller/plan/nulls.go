@@ -76,28 +76,6 @@ func keepThem(have tree.Map, desired, last map[string]any, kept Kept) {
 	})
 }
 
-// onlyNulls drops the nulls from desired except those that remove a field of have that is not in kept.
-func onlyNulls(have tree.Map, desired map[string]any, kept Kept) {
-	needed := map[string]bool{}
-	eachNull(nil, have, desired, nil, func(path Path, _, _ map[string]any, _ string) {
-		needed[path.String()] = !kept[path.String()]
-	})
-	if len(needed) == 0 {
-		dropNulls(desired)
-		return
-	}
-	var removals []func()
-	eachNull(nil, have, desired, nil, func(path Path, into, _ map[string]any, key string) {
-		if needed[path.String()] {
-			removals = append(removals, func() { into[key] = nil })
-		}
-	})
-	dropNulls(desired)
-	for _, restore := range removals {
-		restore()
-	}
-}
-
 // eachNull calls visit for each field of have that is null in desired, with the maps of desired and of last that have it. Items of lists
 // are paired as merge does. The path is one in have. visit may remove the field from both maps.
 func eachNull(path Path, have tree.Map, desired, last map[string]any, visit func(path Path, desired, last map[string]any, key string)) {

@@ -57,9 +57,10 @@ type Op struct {
 	Wanted  *object.Object
 	Content string
 
-	// For a write in which the nulls of the hook remove fields: the object without these removals, which is written if the API server
-	// does not accept them, since the fields have to have a value.
-	Plain *object.Object
+	// For a write in which the nulls of the hook remove fields, if the API server accepts that. For an Update: the object without these
+	// removals. For an Apply: the whole object with them, which is updated before the apply, since an apply removes only what was
+	// applied.
+	Plain, Cleared *object.Object
 
 	// For Apply and DryRun: the observed child, nil to create it; and whether the fields that dynamic apply owns are migrated
 	// to server-side apply first, so that those that are not applied any more are removed.

@@ -39,8 +39,8 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 	op.Differs, op.Last, op.Answered, op.Doubtful = found.differs, found.last, found.answered, found.doubtful
 	switch {
 	case inPlace(method):
-		if removing := config.removing(have, p.Kept[have.GetUID()]); removing != config.plain && !found.answered {
-			op.Object, op.Plain = removing, config.plain
+		if !found.answered && !found.migrate {
+			op.Cleared = config.cleared(have, p.Kept[have.GetUID()])
 		}
 		return op, nil, nil
 	case updates(method):
@@ -83,14 +83,24 @@ func (p Policy) configuration(want *object.Object) (*configuration, error) {
 	return &configuration{config, object.New(WithoutNulls(config.Map())), sum}, nil
 }
 
-// removing returns the configuration with the nulls that remove a field of have, except those that are kept.
-func (c *configuration) removing(have *object.Object, kept Kept) *object.Object {
-	if c.whole == c.plain {
-		return c.plain
+// cleared returns have with the configuration merged into it, without the fields that nulls remove, except those that are kept; nil if
+// no null removes a field.
+func (c *configuration) cleared(have *object.Object, kept Kept) *object.Object {
+	removes := false
+	desired := object.Copy(c.whole).Map()
+	eachNull(nil, contentOf(have), desired, nil, func(path Path, into, _ map[string]any, key string) {
+		if kept[path.String()] {
+			delete(into, key)
+		} else {
+			removes = true
+		}
+	})
+	if !removes {
+		return nil
 	}
-	config := object.Copy(c.whole)
-	onlyNulls(contentOf(have), config.Map(), kept)
-	return config
+	merged := object.New(merge(contentOf(have), nil, desired, desiredOrder))
+	restore(merged, have)
+	return merged
 }
 
 // A judgement is whether and why to apply to a child. If why is "", no apply is needed.
