@@ -10,7 +10,7 @@ import (
 // Confirm returns the dry run that has to show that o is needed, and false if o needs none. A child is not deleted because of a
 // difference in which the API server would store nothing else, and not written if that may be so: see Changes.
 func (o Op) Confirm() (Op, bool) {
-	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Last: o.Last, Answered: o.Answered}
+	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Last: o.Last, Answered: o.Answered, Doubtful: o.Doubtful}
 	switch {
 	case o.Verb == Delete && o.Updated != nil:
 		try.Object, try.Observed, try.Recreates, try.Why = o.Updated, o.Object, true, "before it is deleted "+o.Why
@@ -41,6 +41,9 @@ func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []P
 		stable, err = p.storedBefore(have, result, try.Wanted)
 	case try.Verb == DryRun && try.Last == nil:
 		return difference(bare(have), bare(result)), nil, nil
+	case try.Doubtful:
+		differs, unsure = guessed(have, result, want, try.Last)
+		return differs, unsure, nil
 	default:
 		return firstConcerned(have, result, want, try.Last), nil, nil
 	}
@@ -88,6 +91,22 @@ func decided(try Op, result *object.Object, want map[string]any, stable bool) (d
 			differs = slices.Clone(at)
 		}
 		unsure = append(unsure, slices.Clone(at))
+		return differs == nil && len(unsure) < maxUnsure
+	})
+	return differs, unsure
+}
+
+// guessed is decided if it is not known whether the hook returned the same when the child was last written: a field also counts if it gets
+// the wanted value, or is removed.
+func guessed(have, result *object.Object, want, last map[string]any) (differs Path, unsure []Path) {
+	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, before, after, wanted any) bool {
+		switch {
+		case wanted == nil && after != nil: // another default of a field that the hook does not return
+		case wanted == nil || sameMeaning(after, wanted) && !sameMeaning(before, wanted):
+			differs = slices.Clone(at)
+		default:
+			unsure = append(unsure, slices.Clone(at))
+		}
 		return differs == nil && len(unsure) < maxUnsure
 	})
 	return differs, unsure

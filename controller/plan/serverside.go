@@ -222,7 +222,7 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 		differs = more
 	}
 	j := because(differs, "")
-	j.doubtful, j.last, j.answered = true, applied, true
+	j.doubtful, j.last = true, applied // whether the answer has changed is not known
 	return j
 }
 
