@@ -70,10 +70,10 @@ func (w *Writer) noteWritten(ctx context.Context, parent *object.Object, op plan
 
 // reportSpelled reports values of a child that the API server did not store with the meaning that the hook returned.
 func (w *Writer) reportSpelled(ctx context.Context, parent, stored *object.Object, fields []plan.Spelling) {
-	reason, first, who := "FieldNotStored", fields[0].Path.String(), ""
-	if other := slices.IndexFunc(fields, func(s plan.Spelling) bool { return !s.Missing() }); other >= 0 {
-		reason, first = "StoredDifferently", fields[other].Path.String()
-		who = ": " + w.whoStored(stored, fields[other].Path)
+	first, who := fields[0].Path.String(), ""
+	other := slices.IndexFunc(fields, func(s plan.Spelling) bool { return !s.Missing() })
+	if other >= 0 {
+		first, who = fields[other].Path.String(), ": "+w.whoStored(stored, fields[other].Path)
 	}
 	texts, more := make([]string, 0, maxFields), ""
 	if n := len(fields) - maxFields; n > 0 {
@@ -84,7 +84,11 @@ func (w *Writer) reportSpelled(ctx context.Context, parent, stored *object.Objec
 	}
 	text := fmt.Sprintf("the API server does not store %s as the hook returned it: %s%s%s. It is not written again because of that", object.Describe(stored), strings.Join(texts, ", "), more, who)
 	w.Memory.spelled[object.RefOf(stored).Clone()] = text
-	w.reportOnce(ctx, parent, stored, reason, first, text)
+	if other < 0 {
+		w.reportOnce(ctx, parent, stored, "FieldNotStored", first, text)
+		return
+	}
+	w.reportOnce(ctx, parent, stored, "StoredDifferently", first, text)
 }
 
 // whoStored says who has changed a field of a child that was just written, as far as the object shows it.

@@ -231,7 +231,7 @@ func TestRandomValuesAreReplayed(t *testing.T) {
 	}
 	passwords, shown := 0, regexp.MustCompile(`"password":"[^r]|admin:[^r"\\]`)
 	f.write(edited(t, f.file, func(all string) string {
-		if text := shown.FindString(all); text != "" {
+		if text := shown.FindString(strings.ReplaceAll(all, `"password":"cmVkYWN0ZWQ`, "")); text != "" { // redacted, in base64
 			t.Errorf("the recording has %s", text)
 		}
 		passwords = strings.Count(all, `"[\"random.password\",\"admin\",24]":"redacted-sha256-`)
