@@ -188,6 +188,6 @@ func TestTypedScriptRuns(t *testing.T) {
 	controller := strings.ReplaceAll(readText(t, filepath.Join(data, "controller.yaml")), `inline: "function sync() { return {children: []}; }"`, "file: correct.js")
 	inFolder(t, "-- controller.yaml --\n"+controller+"-- parent.yaml --\n{apiVersion: example.com/v1, kind: Site, metadata: {name: a}, spec: {image: nginx, port: http}}\n")
 	run := []string{"run", "-f", "controller.yaml", "-f", filepath.Join(data, "crd.yaml"), "--scripts-dir", data, "--parent", "parent.yaml"}
-	metascript(t, run...).expect(t, 0, []string{"kind: Deployment", "targetPort: http", "keep: 5", "reason: Synced", "phase: Pending"}, nil)
+	metascript(t, run...).expect(t, 0, []string{"kind: Deployment", "targetPort: http", "keep: 5", "reason: Synced", "phase: Pending"}, []string{"limits.cpu: 0.5 is stored as 500m"})
 	metascript(t, append(run, "--finalizing")...).expect(t, 0, []string{"finalized: true", "phase: Pending"}, nil)
 }
