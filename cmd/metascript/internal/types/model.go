@@ -112,8 +112,8 @@ func identifier(name string) string {
 var reserved = []string{
 	"Async", "Attachment", "Attachments", "Child", "Children", "Condition", "Customize", "CustomizeRequest", "CustomizeResponse",
 	"DecoratorFinalize", "DecoratorSync", "DecoratorSyncRequest", "DecoratorSyncResponse", "Event", "Finalize", "HasType",
-	"KubernetesObject", "LabelRequirement", "LabelSelector", "NamedMeta", "NamespacedMeta", "NoKind", "ObservedMeta", "ObservedSecret", "Parent", "Partial", "Promise", "Quantity", "ReadonlyDeep",
-	"Record", "Related", "RelatedRule", "Sync", "SyncRequest", "SyncResponse", "Value",
+	"KubernetesObject", "LabelRequirement", "LabelSelector", "NamedMeta", "NamespacedMeta", "NoKind", "ObservedMeta", "Parent", "Partial", "Promise", "Quantity", "ReadonlyDeep",
+	"Record", "Related", "RelatedRule", "SecretWithData", "Sync", "SyncRequest", "SyncResponse", "Value",
 }
 
 // definition returns the definition of a known kind, and its short name.

@@ -117,7 +117,7 @@ export namespace conditions {
 }
 
 /** An observed Secret of which a value is kept: children["Secret.v1"][name]. */
-export interface ObservedSecret {
+export interface SecretWithData {
   readonly data?: any;
   [field: string]: any;
 }
@@ -125,9 +125,9 @@ export interface ObservedSecret {
 /** Values that are other ones for each parent and each controller, and the same in each call. They work only in a call of a hook. */
 export namespace random {
   /** The value at key of the observed secret, or else a new password with a lower-case and an upper-case letter, a digit and a symbol. */
-  function password(name: string, secret: ObservedSecret | null | undefined, key: string, length?: number): string;
+  function password(name: string, secret: SecretWithData | null | undefined, key: string, length?: number): string;
   /** The value at key of the observed secret, or else a new text of random characters, by default letters and digits. */
-  function token(name: string, secret: ObservedSecret | null | undefined, key: string, length?: number, alphabet?: string): string;
+  function token(name: string, secret: SecretWithData | null | undefined, key: string, length?: number, alphabet?: string): string;
   /** current, if it is an element of list, or else an element that is chosen at random. */
   function choice<T extends Value>(name: string, list: readonly T[], current?: any): T;
 }
