@@ -18,6 +18,9 @@ type keptNulls struct {
 
 // keptFields returns the fields that stay, by child.
 func (m *Memory) keptFields() map[types.UID]plan.Kept {
+	if len(m.kept) == 0 {
+		return nil
+	}
 	fields := make(map[types.UID]plan.Kept, len(m.kept))
 	for uid, kept := range m.kept {
 		fields[uid] = kept.fields

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"metascript/controller/object"
@@ -77,7 +78,7 @@ func (p Policy) appliedBefore(have, result *object.Object, try Op) (bool, error)
 	if !found || known.applied != try.Content {
 		return false, nil
 	}
-	print, err := fingerprint(result, object.New(WithoutNulls(try.Object.Map())))
+	print, err := fingerprint(result, try.Object)
 	return print == known.print, err
 }
 
@@ -128,7 +129,7 @@ func firstConcerned(have, result *object.Object, want, last map[string]any) (fou
 func eachConcerned(path Path, have, result tree.Map, want, last map[string]any, yield func(at Path, before, after, wanted any) bool) bool {
 	for _, key := range keysOf(tree.GoMap(want), tree.GoMap(last)) {
 		at := path.to(key)
-		if at.is("status") || len(at) == 2 && path.is("metadata") && slices.Contains(system, key) || slices.Contains(marks, key) && path.is("metadata", "annotations") {
+		if notWritten(path, key) {
 			continue
 		}
 		before, _ := have.Get(key)
@@ -177,7 +178,9 @@ func concernedItems(path Path, key string, have, result tree.Array, want, last [
 	for i := range result.Len() {
 		results[identify(readMap(result.Index(i)), key)] = result.Index(i)
 	}
-	for _, id := range slices.Compact(slices.Sorted(keysOfBoth(wants, lasts))) {
+	ids := slices.Concat(slices.Collect(maps.Keys(wants)), slices.Collect(maps.Keys(lasts)))
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
 		at, there := index[id]
 		var before any
 		if there {
@@ -192,19 +195,4 @@ func concernedItems(path Path, key string, have, result tree.Array, want, last [
 		}
 	}
 	return true
-}
-
-func keysOfBoth(a, b map[string]map[string]any) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range a {
-			if !yield(key) {
-				return
-			}
-		}
-		for key := range b {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }

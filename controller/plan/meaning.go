@@ -74,7 +74,7 @@ func Spellings(stored, want *object.Object) []Spelling {
 func spellings(path Path, have tree.Map, want map[string]any, add func(Spelling)) {
 	for key, wanted := range tree.GoMap(want).All() {
 		at := path.to(key)
-		if at.is("status") || len(at) == 2 && path.is("metadata") && slices.Contains(system, key) || slices.Contains(marks, key) && path.is("metadata", "annotations") {
+		if notWritten(path, key) {
 			continue
 		}
 		value, there := have.Get(key)
@@ -85,6 +85,13 @@ func spellings(path Path, have tree.Map, want map[string]any, add func(Spelling)
 			add(Spelling{Path: slices.Clone(at), Wanted: wanted, Same: zero(wanted)})
 		}
 	}
+}
+
+// notWritten reports whether the field key of the map at path is the status, a field that only the API server sets, or an annotation that
+// records what was applied.
+func notWritten(path Path, key string) bool {
+	return len(path) == 0 && key == "status" || path.is("metadata") && slices.Contains(system, key) ||
+		path.is("metadata", "annotations") && slices.Contains(marks, key)
 }
 
 func spellingsIn(path Path, have, want any, add func(Spelling)) {

@@ -61,7 +61,7 @@ func (m Memory) ForgetSpelled() {
 
 // noteApplied records that server-side apply did op, with this result.
 func (m Memory) noteApplied(stored *object.Object, op Op) error {
-	config := object.New(WithoutNulls(op.Object.Map()))
+	config := op.Object
 	print, sorted, err := fingerprints(stored, config)
 	if err != nil {
 		return err

@@ -278,7 +278,7 @@ func AfterDryRun(op Op, result *object.Object, differs Path) *Op {
 // recreated returns the deletion of a child that op would change, to create op.Object in its place.
 func (o Op) recreated(child *object.Object, why string) Op {
 	return Op{
-		Verb: Delete, Object: child, Why: why, Wanted: o.Wanted, Content: o.Content, Differs: o.Differs, Replacement: object.New(WithoutNulls(o.Object.Map())),
+		Verb: Delete, Object: child, Why: why, Wanted: o.Wanted, Content: o.Content, Differs: o.Differs, Replacement: o.Object,
 	}
 }
 
