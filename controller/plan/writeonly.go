@@ -2,6 +2,9 @@ package plan
 
 import (
 	"encoding/base64"
+	"iter"
+
+	"metascript/controller/object"
 )
 
 // asWritten changes the content of an object, as a hook returned it, to the form in which it is compared and written. Write-only fields
@@ -29,6 +32,21 @@ var assigned = map[string][]string{
 	"Pod":                   {"nodeName", "serviceAccountName", "serviceAccount", "schedulerName"},
 	"PersistentVolumeClaim": {"volumeName"},
 	"Service":               {"clusterIP"},
+}
+
+// Compared yields the fields of an observed child that are compared if a hook returned want: those of want, except for write-only ones,
+// in place of which it yields the field that the API server makes of it.
+func Compared(want *object.Object) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for field := range want.Map() {
+			if field == "stringData" && want.GetKind() == "Secret" {
+				field = "data"
+			}
+			if !yield(field) {
+				return
+			}
+		}
+	}
 }
 
 // encodeStringData moves the stringData of a Secret to its data, where it replaces the values of the same keys. It changes nothing if

@@ -227,7 +227,7 @@ func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
 	for _, kind := range r.Children.Kinds() {
 		fields := []string{}
 		for _, o := range r.Children.Group(kind) {
-			for field := range o.Map() {
+			for field := range plan.Compared(o) {
 				if !slices.Contains(fields, field) {
 					fields = append(fields, field)
 				}

@@ -97,6 +97,17 @@ func TestUsesOfEachKind(t *testing.T) {
 	}
 }
 
+// The stringData of a Secret is its data.
+func TestUsesOfStringData(t *testing.T) {
+	desired := &object.Set{}
+	desired.Put(objecttest.ParseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: b}}`))
+	u := usesOf(&hook.Response{Children: desired}, nil, false)
+	secret := objecttest.ParseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: s, resourceVersion: "1"}, data: {a: Yg==}}`)
+	if u.sameChild(objecttest.Packed(t, secret), changed(t, secret, setting("data", "a", "Yw=="))) {
+		t.Error("the plan is the same")
+	}
+}
+
 // Which changes of a parent, that the script has not read, are of no importance for the server.
 func TestUsesOfParents(t *testing.T) {
 	value := "x"
