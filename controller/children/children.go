@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
 	"metascript/controller/hook"
@@ -48,6 +49,7 @@ type Writer struct {
 	Suppressed func([]plan.Suppressed)
 
 	response *hook.Response // of which the children are planned
+	missing  bool           // a child is created or recreated, so that it will use more of a quota than now
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
@@ -113,6 +115,7 @@ func (w *Writer) Policy(parent *object.Object) plan.Policy {
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.missing = slices.ContainsFunc(ops, plan.Op.Creates)
 	var again time.Duration
 	errs := make([]error, len(ops))
 	for begin := 0; begin < len(ops); {
@@ -203,6 +206,9 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case errors.Is(err, plan.ErrImmutable):
 		return w.recreateImmutable(ctx, parent, op, to)
 	case err != nil:
+		if op.Object.GetUID() == w.Memory.tight.uid {
+			w.Memory.tight = replaced{} // it was not deleted
+		}
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -295,14 +301,27 @@ func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op
 	return 0, false, nil
 }
 
-// try does the dry run that has to show that a child can be created again, before it is deleted.
+// try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
+// of the existing one, no other child of the parent may be missing, or be deleted before the child exists again: both would need the room.
 func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
 	_, _, err = w.do(ctx, parent, try, to)
-	if kube.NamespaceTerminating(err) {
+	full := errors.Is(err, plan.ErrTight)
+	switch {
+	case kube.NamespaceTerminating(err):
 		return w.namespaceDelay(parent, try), nil
+	case err != nil && !full:
+		return 0, err
+	case w.Memory.tight.uid != "" || full && w.missing:
+		return tightPollInterval, nil
+	case full:
+		w.Memory.tight = replaced{object.RefOf(try.Object).Clone(), types.UID(strings.Clone(string(try.Observed.GetUID())))}
 	}
-	return 0, err
+	w.missing = true
+	return 0, nil
 }
+
+// tightPollInterval is after how long a child is looked at again while another one takes its place in a quota.
+const tightPollInterval = time.Second
 
 // confirmDelay returns how long op has to wait because it needs a dry run and too many were done in a short time, such as after a
 // restart; zero if it does not wait.
@@ -465,8 +484,12 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 	return wait
 }
 
-// countWrite counts op, which was done with this result, for delayUpdate. A write that changes nothing is none.
+// countWrite counts op, which was done with this result, for delayUpdate and delayDelete. A write that changes nothing is none.
 func (w *Writer) countWrite(op plan.Op, stored *object.Object) {
+	if contention := w.Memory.deletionContention(op); contention != nil {
+		contention.Count(time.Now())
+		return
+	}
 	contention := w.Memory.contentions[object.RefOf(op.Object)]
 	if contention == nil || op.Wanted == nil || op.Creates() || op.Verb == plan.DryRun || op.Verb != plan.Delete && unchanged(op, stored) {
 		return
@@ -499,9 +522,17 @@ func (w *Writer) otherManagers(ctx context.Context, op plan.Op) string {
 	}
 	names := w.othersIn(live, op.Differs)
 	if len(names) == 0 {
-		return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+		return w.unknownManager(live, op)
 	}
 	return "it is changed by the field manager " + strings.Join(names, " and ")
+}
+
+// unknownManager says who may change a child, live, whose field no other field manager owns.
+func (w *Writer) unknownManager(live *object.Object, op plan.Op) string {
+	if applied := plan.AppliedBy(live); applied != "" && applied != op.Content {
+		return "another controller with the field manager " + kube.FieldManager + ", of this server or of Metacontroller, writes it too: have only one of them return it"
+	}
+	return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
 }
 
 // othersIn returns the field managers that own a field of a child, other than ours, as text.
@@ -515,8 +546,7 @@ func (w *Writer) othersIn(child *object.Object, field plan.Path) (names []string
 }
 
 // delayDelete returns how long op has to wait because it deletes a child that was deleted too often before; zero if it does not
-// wait. It also counts op, if that deletes and does not wait, and reports a conflict when a delay begins. deletionContention
-// begins and ends the count.
+// wait. It also reports a conflict when a delay begins. deletionContention begins and ends the count, and countWrite counts op.
 func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 	contention := w.Memory.deletionContention(op)
 	if contention == nil {
@@ -527,9 +557,6 @@ func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 		text := fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", contention.Writes(), throttle.ContentionText)
 		w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "detail", text)
 		w.Events.Warning(parent, "FieldConflict", "%s: %s", object.Describe(op.Object), text)
-	}
-	if wait == 0 {
-		contention.Count(time.Now())
 	}
 	return wait
 }

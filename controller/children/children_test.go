@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
 	"metascript/controller/kube"
@@ -183,6 +184,88 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 				t.Errorf("got wait %s, error %v", wait, err)
 			}
 		})
+	}
+}
+
+// While a child takes its own place in a full quota, no other one is deleted; nor is it deleted while another one is missing.
+func TestOneChildAtATimeInFullQuota(t *testing.T) {
+	parent, tight := objecttest.Widget(nil), map[string]bool{"a": true, "b": true}
+	recreate := func(name string) plan.Op {
+		have := objecttest.ConfigMap(name, parent)
+		have.SetUID(types.UID("old-" + name))
+		return plan.Op{Verb: plan.Delete, Object: have, Wanted: objecttest.ConfigMap(name, nil), Replacement: objecttest.ConfigMap(name, parent)}
+	}
+	create := plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("d", nil)}
+	to := &fakeWriter{}
+	var fails error
+	deleted := ""
+	to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
+		switch {
+		case op.Verb == plan.DryCreate && tight[op.Object.GetName()]:
+			return nil, plan.ErrTight
+		case op.Verb == plan.Delete && fails == nil:
+			deleted += op.Object.GetName()
+		case op.Verb == plan.Delete:
+			return nil, fails
+		}
+		return op.Object, nil
+	}
+	w := newTestWriter()
+	apply := func(want string, waits bool, ops ...plan.Op) {
+		t.Helper()
+		deleted = ""
+		wait, _ := w.Apply(t.Context(), parent, ops, to)
+		if deleted != want || wait > 0 != waits {
+			t.Errorf("deleted %q, want %q; wait %s", deleted, want, wait)
+		}
+	}
+	observed, desired := &object.Set{}, &object.Set{}
+	for _, name := range []string{"a", "b", "c"} {
+		observed.Put(recreate(name).Object)
+		desired.Put(recreate(name).Wanted)
+	}
+	apply("c", true, recreate("c"), recreate("a"))
+	apply("", true, create, recreate("a"))
+	fails = errors.New("no")
+	apply("", false, recreate("a"))
+	fails = nil
+	apply("a", true, recreate("a"), recreate("b"), recreate("c"))
+	w.Memory.prune(observed, desired, time.Now())
+	apply("", true, recreate("b")) // a is still there, maybe until its containers have ended
+	again := objecttest.ConfigMap("a", parent)
+	again.SetUID("new")
+	observed.Put(again)
+	w.Memory.prune(observed, desired, time.Now())
+	apply("b", false, recreate("b"))
+}
+
+// A deletion that the API server refuses is not repeated because somebody creates the child again.
+func TestRefusedDeletionIsNoConflict(t *testing.T) {
+	w, to := newTestWriter(), &fakeWriter{}
+	to.result = func(context.Context, plan.Op) (*object.Object, error) { return nil, errors.New("no") }
+	for range 2 * throttle.ContentionAllowed {
+		if wait, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{deletion("a")}, to); wait > 0 || err == nil {
+			t.Fatalf("wait %s, error %v", wait, err)
+		}
+	}
+}
+
+// Who writes a field of which no other field manager is the owner.
+func TestConflictWithinOneFieldManager(t *testing.T) {
+	w, op := newTestWriter(), plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data", "a"}}
+	live := objecttest.ConfigMap("c", nil)
+	w.Binding.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return live, nil }
+	for _, c := range []struct{ annotation, want string }{
+		{"", "an admission webhook"},
+		{`{"data":{"a":"ours"}}`, "an admission webhook"},
+		{`{"data":{"a":"theirs"}}`, "another controller with the field manager metacontroller"},
+	} {
+		live.SetAnnotations(map[string]string{plan.LastApplied: `{"data":{"a":"ours"}}`})
+		op.Content = plan.AppliedBy(live)
+		live.SetAnnotations(map[string]string{plan.LastApplied: c.annotation})
+		if got := w.otherManagers(t.Context(), op); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.annotation, got)
+		}
 	}
 }
 

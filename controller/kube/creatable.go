@@ -3,13 +3,11 @@ package kube
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"metascript/controller/object"
@@ -20,12 +18,15 @@ import (
 // it could. It tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies,
 // before it finds that the name exists. These errors do not count:
 //
-//   - a quota is exceeded, since a part of it is free again when op.Observed is deleted, unless the object alone exceeds the quota
+//   - a quota is exceeded that has room for the object when op.Observed is deleted; the error is plan.ErrTight then
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
 func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) error {
 	_, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: FieldManager, dryRun: true})
-	if err == nil || apierrors.IsAlreadyExists(err) || exceedsQuota(err) && !exceedsAlone(err) || lacksDryRun(err) {
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err), lacksDryRun(err):
 		return nil
+	case exceedsQuota(err) && fitsInPlace(err, op.Observed):
+		return plan.ErrTight
 	}
 	return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
 }
@@ -73,41 +74,6 @@ func nodePorts(service *object.Object) []string {
 	for _, item := range list {
 		port, _ := item.(map[string]any)
 		add(port["nodePort"])
-	}
-	return found
-}
-
-// exceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
-func exceedsQuota(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
-}
-
-// quotaText matches what an object requests, and the limits, in the error of an exceeded quota.
-var quotaText = regexp.MustCompile(`requested: (\S+), used: \S+, limited: (\S+)`)
-
-// exceedsAlone reports whether an object exceeds a quota even if nothing else uses it, according to the error.
-func exceedsAlone(err error) bool {
-	match := quotaText.FindStringSubmatch(err.Error())
-	if match == nil {
-		return false
-	}
-	limits := quantities(match[2])
-	for name, requested := range quantities(match[1]) {
-		if limit, found := limits[name]; found && requested.Cmp(limit) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// quantities parses a text such as "pods=1,requests.cpu=200m".
-func quantities(text string) map[string]resource.Quantity {
-	found := map[string]resource.Quantity{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		if quantity, err := resource.ParseQuantity(value); err == nil {
-			found[name] = quantity
-		}
 	}
 	return found
 }

@@ -1,36 +1,13 @@
 package kube
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/object/objecttest"
 )
-
-func TestQuotaErrors(t *testing.T) {
-	forbidden := func(why string) error {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(why))
-	}
-	for _, c := range []struct {
-		err            error
-		exceeds, alone bool
-	}{
-		{forbidden("exceeded quota: q, requested: pods=1,requests.cpu=200m, used: pods=1,requests.cpu=1, limited: pods=1,requests.cpu=1"), true, false},
-		{forbidden("exceeded quota: q, requested: requests.cpu=1100m, used: requests.cpu=0, limited: requests.cpu=1"), true, true},
-		{forbidden("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=0"), true, true},
-		{forbidden("exceeded quota: q, in other words"), true, false},
-		{forbidden("pods is forbidden: User u cannot create"), false, false},
-		{errors.New("exceeded quota: q"), false, false},
-	} {
-		if exceeds, alone := exceedsQuota(c.err), exceedsAlone(c.err); exceeds != c.exceeds || alone != c.alone {
-			t.Errorf("%v: exceeds %t, alone %t", c.err, exceeds, alone)
-		}
-	}
-}
 
 func TestWebhookWithoutDryRun(t *testing.T) {
 	if !lacksDryRun(apierrors.NewBadRequest(`admission webhook "w" does not support dry run`)) {

@@ -156,6 +156,15 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// AppliedBy returns the digest, as Op.Content, of what dynamic apply last wrote to an object according to its annotation LastApplied; ""
+// if it has none.
+func AppliedBy(o *object.Object) string {
+	if text := remembered(o); text != "" {
+		return sumOf(text)
+	}
+	return ""
+}
+
 // Digest returns a digest of a child as a hook returned it; "" if it cannot be written as JSON.
 func Digest(want *object.Object) string {
 	text, err := lastAppliedOf(want)

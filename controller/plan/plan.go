@@ -96,6 +96,10 @@ func (o Op) Try() (Op, bool) {
 	return Op{Verb: DryCreate, Object: o.Replacement, Observed: o.Object, Why: "before it is deleted " + o.Why}, true
 }
 
+// ErrTight is the error of a DryCreate if a quota has room for the new child only in place of the existing one. The child may be deleted
+// then, but only one at a time: each of two children may fit while both together do not.
+var ErrTight = errors.New("a quota has room for it only in place of the existing one")
+
 // String returns a text such as "update Pod default/web-0: spec.image differs".
 func (o Op) String() string { return string(o.Verb) + " " + object.Describe(o.Object) + ": " + o.Why }
 

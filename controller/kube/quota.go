@@ -1,0 +1,106 @@
+package kube
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/object"
+)
+
+// exceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
+func exceedsQuota(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+}
+
+// quotaText matches what an object requests, what is used, and the limits, in the error of an exceeded quota.
+var quotaText = regexp.MustCompile(`requested: (\S+), used: (\S+), limited: (\S+)`)
+
+// fitsInPlace reports whether a quota that a new object exceeds, according to err, has room for it when existing, of the same kind, is
+// deleted.
+func fitsInPlace(err error, existing *object.Object) bool {
+	match := quotaText.FindStringSubmatch(err.Error())
+	if match == nil || existing == nil {
+		return false
+	}
+	used, limits := quantities(match[2]), quantities(match[3])
+	for name, requested := range quantities(match[1]) {
+		total, limit := used[name], limits[name]
+		total.Sub(usage(existing, name, requested))
+		total.Add(requested)
+		if total.Cmp(limit) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quantities parses a text such as "pods=1,requests.cpu=200m".
+func quantities(text string) map[string]resource.Quantity {
+	found := map[string]resource.Quantity{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		if quantity, err := resource.ParseQuantity(value); err == nil {
+			found[name] = quantity
+		}
+	}
+	return found
+}
+
+// usage returns how much of a resource of a quota an object uses. What is not a request or a limit is a number of objects, of which each
+// object of the kind uses the same.
+func usage(o *object.Object, name string, ofEach resource.Quantity) resource.Quantity {
+	of := func(r corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
+	resourceName := strings.TrimPrefix(name, "requests.")
+	if limited, limits := strings.CutPrefix(name, "limits."); limits {
+		resourceName, of = limited, func(r corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
+	}
+	switch o.GroupVersionKind() {
+	case corev1.SchemeGroupVersion.WithKind("Pod"):
+		var pod corev1.Pod
+		if name == "pods" || strings.HasPrefix(name, "count/") || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &pod) != nil {
+			return ofEach
+		}
+		return podUsage(pod.Spec, func(r corev1.ResourceRequirements) resource.Quantity { return of(r)[corev1.ResourceName(resourceName)] })
+	case corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"):
+		var claim corev1.PersistentVolumeClaim
+		if !strings.HasSuffix(name, "requests.storage") || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &claim) != nil {
+			return ofEach
+		}
+		return claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	return ofEach
+}
+
+// podUsage returns how much of a resource a Pod needs, of which a container needs of: the containers and the sidecars together, or the
+// init container that needs most beside the sidecars before it, if that is more.
+func podUsage(pod corev1.PodSpec, of func(corev1.ResourceRequirements) resource.Quantity) resource.Quantity {
+	var running, starting resource.Quantity
+	for _, c := range pod.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			running.Add(of(c.Resources))
+			continue
+		}
+		beside := running.DeepCopy()
+		beside.Add(of(c.Resources))
+		if beside.Cmp(starting) > 0 {
+			starting = beside
+		}
+	}
+	for _, c := range pod.Containers {
+		running.Add(of(c.Resources))
+	}
+	if pod.Resources != nil {
+		if whole := of(*pod.Resources); !whole.IsZero() {
+			running, starting = whole, whole
+		}
+	}
+	if starting.Cmp(running) > 0 {
+		return starting
+	}
+	return running
+}

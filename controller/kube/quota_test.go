@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/object/objecttest"
+)
+
+func TestExceedsQuota(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{apierrors.NewForbidden(pods, "p", errors.New("exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3")), true},
+		{apierrors.NewForbidden(pods, "p", errors.New("denied by a policy")), false},
+		{apierrors.NewBadRequest("exceeded quota"), false},
+	} {
+		if got := exceedsQuota(c.err); got != c.want {
+			t.Errorf("%v: got %t, want %t", c.err, got, c.want)
+		}
+	}
+}
+
+func exceeded(text string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: q, "+text))
+}
+
+// A new object has room if what the existing one uses is enough.
+func TestRoomInQuota(t *testing.T) {
+	pod := func(spec string) string {
+		return "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: " + spec + "}"
+	}
+	cpu := func(amount string) string {
+		return "{resources: {requests: {cpu: " + amount + "}, limits: {cpu: " + amount + "}}}"
+	}
+	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: p}, spec: {resources: {requests: {storage: 1Gi}}}}"
+	for _, c := range []struct {
+		existing, text string
+		want           bool
+	}{
+		{pod("{}"), "requested: pods=1, used: pods=1, limited: pods=1", true},
+		{pod("{}"), "requested: pods=1, used: pods=1, limited: pods=0", false},
+		{pod("{}"), "requested: count/pods=1, used: count/pods=3, limited: count/pods=3", true},
+		{pod("{containers: [" + cpu("1") + "]}"), "requested: requests.cpu=2, used: requests.cpu=2, limited: requests.cpu=3", true},
+		{pod("{containers: [" + cpu("1") + "]}"), "requested: requests.cpu=2, used: requests.cpu=2500m, limited: requests.cpu=3", false},
+		{pod("{containers: [" + cpu("1") + "]}"), "requested: limits.cpu=2, used: limits.cpu=2, limited: limits.cpu=3", true},
+		{pod("{containers: [" + cpu("1") + "]}"), "requested: cpu=2, used: cpu=2, limited: cpu=3", true},
+		{pod("{containers: [" + cpu("1") + ", " + cpu("500m") + "]}"), "requested: pods=1,requests.cpu=2, used: pods=1,requests.cpu=2, limited: pods=1,requests.cpu=2500m", true},
+		{pod("{initContainers: [" + cpu("2") + "], containers: [" + cpu("1") + "]}"), "requested: requests.cpu=3, used: requests.cpu=2, limited: requests.cpu=3", true},
+		{pod("{initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, " + cpu("1") + "], containers: [" + cpu("500m") + "]}"), "requested: requests.cpu=3, used: requests.cpu=2, limited: requests.cpu=3", true},
+		{pod("{resources: {requests: {cpu: 3}}, containers: [" + cpu("1") + "]}"), "requested: requests.cpu=4, used: requests.cpu=3, limited: requests.cpu=4", true},
+		{pod("{containers: [{}]}"), "requested: requests.cpu=2, used: requests.cpu=2, limited: requests.cpu=3", false},
+		{claim, "requested: requests.storage=2Gi, used: requests.storage=2Gi, limited: requests.storage=3Gi", true},
+		{claim, "requested: requests.storage=2Gi, used: requests.storage=3Gi, limited: requests.storage=3Gi", false},
+		{claim, "requested: persistentvolumeclaims=1, used: persistentvolumeclaims=1, limited: persistentvolumeclaims=1", true},
+		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: p}}", "requested: configmaps=1, used: configmaps=7, limited: configmaps=7", true},
+		{pod("{}"), "in other words", false},
+	} {
+		if got := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.existing)); got != c.want {
+			t.Errorf("%s, %s: room %t", c.existing, c.text, got)
+		}
+	}
+	if fitsInPlace(exceeded("requested: pods=1, used: pods=0, limited: pods=1"), nil) {
+		t.Error("it takes the place of no object")
+	}
+}
