@@ -79,8 +79,12 @@ func (r *Reconcile) Wrote(parent object.Ref, w observe.Write) {
 	r.add(write)
 }
 
-// try notes a write that is always a dry run, also of a server that is not.
+// try notes a write that is always a dry run, also of a server that is not. That of a creation, which comes last, does not replace that of
+// an apply, whose result is shown.
 func (r *Reconcile) try(ref object.Ref, w observe.Write) {
+	if r.tried[ref].Verb == plan.DryRun && w.Verb == plan.DryCreate {
+		return
+	}
 	if r.tried == nil {
 		r.tried = map[object.Ref]observe.Write{}
 	}
