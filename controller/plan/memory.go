@@ -26,6 +26,7 @@ type outcome struct {
 	applied string   // a digest of what was desired
 	print   string   // a digest of what was stored of it
 	sorted  string   // the same without the order of lists that are merged by a key; "" after dynamic apply, whose print has no order
+	back    bool     // an apply wrote it although dynamic apply is configured; see comeBack
 	spelled []string // the paths of fields that are stored in another form than they were written
 }
 
@@ -59,14 +60,14 @@ func (m Memory) ForgetSpelled() {
 	maps.DeleteFunc(m, func(_ types.UID, o outcome) bool { return len(o.spelled) > 0 })
 }
 
-// noteApplied records that server-side apply did op, with this result.
-func (m Memory) noteApplied(stored *object.Object, op Op) error {
+// noteApplied records that server-side apply did op, with this result. back says that dynamic apply is configured.
+func (m Memory) noteApplied(stored *object.Object, op Op, back bool) error {
 	config := op.Object
 	print, sorted, err := fingerprints(stored, config)
 	if err != nil {
 		return err
 	}
-	o := outcome{applied: op.Content, print: print, sorted: sorted}
+	o := outcome{applied: op.Content, print: print, sorted: sorted, back: back}
 	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, strings.Clone(d.String()))
 	}

@@ -280,7 +280,7 @@ func (p Policy) recreate(op *Op, m *merging) (*Op, *Suppressed, error) {
 // NoteWritten records that want was written to a child, with this result, or that writing it would change nothing.
 func (p Policy) NoteWritten(op Op, stored *object.Object) error {
 	if op.Verb == Apply || op.Verb == DryRun {
-		return p.Memory.noteApplied(stored, op)
+		return p.Memory.noteApplied(stored, op, !p.ServerSide)
 	}
 	m, err := p.merging(stored, op.Wanted, "")
 	if err != nil {

@@ -327,7 +327,7 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 		op, _, err := p.serverSide(have, want, method)
 		return op, err
 	}
-	if _, applied := p.Memory[have.GetUID()]; !applied {
+	if !p.Memory[have.GetUID()].back {
 		return nil, nil
 	}
 	back := object.Copy(have)

@@ -509,6 +509,22 @@ func TestMigrationToDynamicApply(t *testing.T) {
 	}
 }
 
+// A child that server-side apply wrote before the strategy changed stays as it is until the hook returns something else.
+func TestChangeOfStrategyWritesNothing(t *testing.T) {
+	want := parseObject(t, wanted)
+	have := applied(t, want, nil)
+	for _, method := range []Method{InPlace, Recreate} {
+		policy := Policy{Rules: rulesFor(method), Memory: Memory{}, ServerSide: true}.of(t, configOf(t, want))
+		note(t, policy, have, want)
+		policy.ServerSide = false
+		plan, err := Children(setOf(have), setOf(want), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkOps(t, plan.Ops)
+	}
+}
+
 func TestMemoryKeepsOnlyExistingChildren(t *testing.T) {
 	memory := Memory{"uid-a": {}, "uid-b": {}}
 	memory.Keep(setOf(applied(t, parseObject(t, wanted), nil)))
