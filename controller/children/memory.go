@@ -113,8 +113,8 @@ func (m *Memory) Quiet(now time.Time) bool {
 // prune drops what is remembered of children that are neither observed nor desired any more, or whose definition has changed, and
 // contentions that are too old.
 func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
-	m.written.Keep(observed)
-	m.keepNulls(observed)
+	object.KeepOnly(m.written, observed)
+	object.KeepOnly(m.kept, observed)
 	if m.redefined.Swap(false) {
 		m.written.ForgetSpelled()
 		clear(m.spelled)

@@ -2,7 +2,6 @@ package children
 
 import (
 	"context"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,18 +25,6 @@ func (m *Memory) keptFields() map[types.UID]plan.Kept {
 		fields[uid] = kept.fields
 	}
 	return fields
-}
-
-// keepNulls drops the children that are not observed.
-func (m *Memory) keepNulls(observed *object.Set) {
-	if len(m.kept) == 0 {
-		return
-	}
-	there := map[types.UID]bool{}
-	for o := range observed.All() {
-		there[o.GetUID()] = true
-	}
-	maps.DeleteFunc(m.kept, func(uid types.UID, _ keptNulls) bool { return !there[uid] })
 }
 
 // findKept finds which of the nulls of an answer would remove a value that another field manager wrote last. It reads a child from the

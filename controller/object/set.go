@@ -3,7 +3,10 @@ package object
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A Set has objects in groups by kind. Groups are in the order in which they were declared, objects in the order in which
@@ -122,4 +125,16 @@ func Sorted(objects []*Object) []*Object {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	return objects
+}
+
+// KeepOnly drops from m, whose keys are UIDs, those that no object of s has, if there are more than objects.
+func KeepOnly[V any](m map[types.UID]V, s *Set) {
+	if len(m) <= s.Len() {
+		return // most often each is of an object
+	}
+	there := make(map[types.UID]bool, s.Len())
+	for o := range s.All() {
+		there[o.GetUID()] = true
+	}
+	maps.DeleteFunc(m, func(uid types.UID, _ V) bool { return !there[uid] })
 }

@@ -33,18 +33,6 @@ type outcome struct {
 // maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.
 const maxSpelled = 16
 
-// Keep drops the children that are not observed, if there are more than are observed.
-func (m Memory) Keep(observed *object.Set) {
-	if len(m) <= observed.Len() {
-		return // most often all are observed
-	}
-	there := make(map[types.UID]bool, observed.Len())
-	for o := range observed.All() {
-		there[o.GetUID()] = true
-	}
-	maps.DeleteFunc(m, func(uid types.UID, _ outcome) bool { return !there[uid] })
-}
-
 // Spells reports whether a child has a field that is stored in another form than it was written.
 func (m Memory) Spells() bool {
 	for _, o := range m {

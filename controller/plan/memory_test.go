@@ -85,7 +85,7 @@ func TestStoredFormIsNoDifference(t *testing.T) {
 		if ops := planned(recreated, want); len(ops) != 1 {
 			t.Errorf("%s: an object with another UID: %v", method, ops)
 		}
-		policy.Memory.Keep(&object.Set{})
+		object.KeepOnly(policy.Memory, &object.Set{})
 		if len(policy.Memory) != 0 {
 			t.Errorf("%s: a child that is gone is remembered", method)
 		}

@@ -527,11 +527,11 @@ func TestChangeOfStrategyWritesNothing(t *testing.T) {
 
 func TestMemoryKeepsOnlyExistingChildren(t *testing.T) {
 	memory := Memory{"uid-a": {}, "uid-b": {}}
-	memory.Keep(setOf(applied(t, parseObject(t, wanted), nil)))
+	object.KeepOnly(memory, setOf(applied(t, parseObject(t, wanted), nil)))
 	if diff := cmp.Diff([]types.UID{"uid-a"}, slices.Collect(maps.Keys(memory))); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
 	}
-	memory.Keep(&object.Set{})
+	object.KeepOnly(memory, &object.Set{})
 	if len(memory) > 0 {
 		t.Errorf("without children there is %v", memory)
 	}
