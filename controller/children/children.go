@@ -45,6 +45,9 @@ type Writer struct {
 	// Writers of a controller share it. With nil, there is no limit.
 	DryRuns *rate.Limiter
 
+	// Requested says that a user requested the reconcile, so that values that the API server stored with another meaning are written again.
+	Requested bool
+
 	// Suppressed is called by ReportSuppressed with all differences; nil is not called.
 	Suppressed func([]plan.Suppressed)
 
@@ -69,6 +72,9 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		return plan.Plan{}, nil
 	}
 	w.response = response
+	if w.Requested {
+		w.Memory.forgetSpelled()
+	}
 	w.Memory.prune(children, response.Children, time.Now())
 	w.findKept(ctx, parent, children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent))
@@ -103,7 +109,7 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children, l
 // Policy returns how the children of a parent are compared and written.
 func (w *Writer) Policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
-		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(),
+		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
 		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  w.Binding.Owned,
 	}

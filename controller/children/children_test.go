@@ -389,19 +389,23 @@ func TestDifferenceOfUnchangedAnswerNeedsAnotherWriter(t *testing.T) {
 	recreate := plan.Op{Verb: plan.Delete, Object: have, Wanted: wanted, Content: "c", Replacement: wanted, Updated: updated, Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
 	update := plan.Op{Verb: plan.Update, Object: updated, Observed: have, Wanted: wanted, Content: "c", Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
 	for name, c := range map[string]struct {
-		op     plan.Op
-		writer string // of the field
-		err    error  // of the dry run
-		want   string
+		op        plan.Op
+		writer    string // of the field
+		err       error  // of the dry run
+		want      string
+		requested bool
 	}{
-		"our own value":                          {recreate, kube.FieldManager, nil, "dry run of update"},
-		"another's value":                        {recreate, "kubectl-edit", nil, "dry run of update, dry run of create, delete"},
-		"our own immutable value":                {recreate, kube.FieldManager, plan.ErrImmutable, "dry run of update"},
-		"another's immutable value":              {recreate, "kubectl-edit", plan.ErrImmutable, "dry run of update, dry run of create, delete"},
-		"our own value, updated in place":        {update, kube.FieldManager, nil, "dry run of update"},
-		"another's value, updated in place":      {update, "kubectl-edit", nil, "dry run of update, update"},
-		"an immutable value of ours, in place":   {update, kube.FieldManager, plan.ErrImmutable, "dry run of update"},
-		"an immutable value of another in place": {update, "kubectl-edit", plan.ErrImmutable, "dry run of update, update"},
+		"our own value":                          {op: recreate, writer: kube.FieldManager, want: "dry run of update"},
+		"another's value":                        {op: recreate, writer: "kubectl-edit", want: "dry run of update, dry run of create, delete"},
+		"our own immutable value":                {op: recreate, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update"},
+		"another's immutable value":              {op: recreate, writer: "kubectl-edit", err: plan.ErrImmutable, want: "dry run of update, dry run of create, delete"},
+		"our own value, updated in place":        {op: update, writer: kube.FieldManager, want: "dry run of update"},
+		"another's value, updated in place":      {op: update, writer: "kubectl-edit", want: "dry run of update, update"},
+		"an immutable value of ours, in place":   {op: update, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update"},
+		"our own value, requested":               {op: recreate, writer: kube.FieldManager, want: "dry run of update, dry run of create, delete", requested: true},
+		"our own value in place, requested":      {op: update, writer: kube.FieldManager, want: "dry run of update, update", requested: true},
+		"an immutable value of ours, requested":  {op: recreate, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update", requested: true},
+		"an immutable value of another in place": {op: update, writer: "kubectl-edit", err: plan.ErrImmutable, want: "dry run of update, update"},
 	} {
 		w, to := newTestWriter(), &fakeWriter{}
 		w.Binding.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return by(c.writer), nil }
@@ -411,6 +415,7 @@ func TestDifferenceOfUnchangedAnswerNeedsAnotherWriter(t *testing.T) {
 			}
 			return op.Object, nil
 		}
+		w.Requested = c.requested
 		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{c.op}, to); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

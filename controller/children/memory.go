@@ -94,6 +94,12 @@ func (m *Memory) Redefine() bool {
 	return true
 }
 
+// forgetSpelled drops the forms in which the API server stored values.
+func (m *Memory) forgetSpelled() {
+	m.written.ForgetSpelled()
+	clear(m.spelled)
+}
+
 // Quiet reports whether no writes are repeated because something else undoes them, and the API server has stored all fields with the
 // meaning that the hook returned.
 func (m *Memory) Quiet(now time.Time) bool {
@@ -116,8 +122,7 @@ func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
 	object.KeepOnly(m.written, observed)
 	object.KeepOnly(m.kept, observed)
 	if m.redefined.Swap(false) {
-		m.written.ForgetSpelled()
-		clear(m.spelled)
+		m.forgetSpelled()
 	}
 	m.spells.Store(m.written.Spells())
 	if m.tight.uid != "" && m.tight.gone(observed, desired) {

@@ -36,6 +36,9 @@ func (m *ByAnnotations) Claim(_ context.Context, parent *object.Object, _ plan.W
 	return set, nil
 }
 
+// isAttachment reports whether a DecoratorController has created o.
+func isAttachment(o *object.Object) bool { return o.Annotation(DecoratorAnnotation) != "" }
+
 // HasAnnotations reports whether o has all these annotations.
 func HasAnnotations(o *object.Object, all map[string]string) bool {
 	have := o.GetAnnotations()

@@ -33,7 +33,7 @@ type Cache struct {
 }
 
 // BySelector claims by controller reference and label selector: it adopts a matching object without a controller, and
-// releases a child that does not match any more.
+// releases a child that does not match any more. The attachments of DecoratorControllers to the parent are left to these.
 type BySelector struct {
 	Children []Cache
 	Selector func(parent *object.Object) (labels.Selector, error)
@@ -78,10 +78,15 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 		failed = append(failed, unread...)
 		var mine []*object.Object
 		for _, o := range Owned(child.Informer, parent) {
-			if object.Deleting(parent) || selector.Matches(object.LabelsOf(o)) {
+			matches := selector != nil && selector.Matches(object.LabelsOf(o))
+			switch {
+			case matches || object.Deleting(parent) && !isAttachment(o):
 				mine = append(mine, o)
-			} else if err := release(ctx, parent, o, write); err != nil && !kube.Outdated(err) { // an event follows
-				failed = append(failed, err)
+			case isAttachment(o):
+			default:
+				if err := release(ctx, parent, o, write); err != nil && !kube.Outdated(err) { // an event follows
+					failed = append(failed, err)
+				}
 			}
 		}
 		for _, l := range left {

@@ -131,6 +131,10 @@ func TestClaim(t *testing.T) {
 		{"a parent that goes adopts and releases nothing, and sees all it owns", going,
 			[]*object.Object{objecttest.ConfigMap("a", going), unmatched("b", going), objecttest.Matching("c", going)},
 			[]string{"default/a", "default/b"}, nil},
+		{"the attachment of a decorator is neither a child nor released", namespaced,
+			[]*object.Object{objecttest.With(unmatched("a", namespaced), ofDecorator), objecttest.With(objecttest.ConfigMap("b", namespaced), ofDecorator)},
+			[]string{"default/b"}, nil},
+		{"nor is it a child of a parent that goes", going, []*object.Object{objecttest.With(unmatched("a", going), ofDecorator)}, nil, nil},
 		{"a cluster-scoped parent looks in every namespace", cluster,
 			[]*object.Object{objecttest.InNamespace("x", objecttest.ConfigMap("a", cluster)), objecttest.InNamespace("y", objecttest.Matching("b", cluster)), objecttest.InNamespace("z", unmatched("c", cluster))},
 			[]string{"x/a", "y/b"}, []string{"update ConfigMap z/c", "update ConfigMap y/b"}},
@@ -149,6 +153,9 @@ func TestClaim(t *testing.T) {
 		})
 	}
 }
+
+// ofDecorator makes an object an attachment of a DecoratorController.
+func ofDecorator(o *object.Object) { o.SetAnnotations(map[string]string{DecoratorAnnotation: "d"}) }
 
 // ref is a reference that does not control.
 func ref(uid types.UID) metav1.OwnerReference {

@@ -73,8 +73,8 @@ func (l *Left) remove(parent object.Ref, child *object.Object) {
 // A leftChild is a child that is noted in Left: as it was then, and as it is now.
 type leftChild struct{ noted, live *object.Object }
 
-// left returns the children of parent that are noted in Left. Those that are deleted, that are not owned by parent any more, or that are
-// in the cache are removed from Left and not returned. If some cannot be read, the others are returned nevertheless.
+// left returns the children of parent that are noted in Left. Those that are deleted, that are not owned by parent any more, that are
+// attachments, or that are in the cache are removed from Left and not returned. If some cannot be read, the others are returned nevertheless.
 func (c *BySelector) left(ctx context.Context, parent *object.Object, cache Cache) (found []leftChild, failed []error) {
 	key := object.RefOf(parent)
 	for _, noted := range c.Left.children(key, cache.Kind) {
@@ -86,7 +86,7 @@ func (c *BySelector) left(ctx context.Context, parent *object.Object, cache Cach
 			failed = append(failed, fmt.Errorf("read %s, which may have lost its labels: %w", object.Describe(noted), err))
 			continue
 		}
-		if err != nil || !isOwned(live, parent.GetUID()) || !cache.Informer.Lacks(live) {
+		if err != nil || !isOwned(live, parent.GetUID()) || isAttachment(live) || !cache.Informer.Lacks(live) {
 			c.Left.remove(key, noted)
 			continue
 		}

@@ -31,11 +31,15 @@ func (o Op) Confirm() (Op, bool) {
 // If the hook returned the same when the child was last written, the child may have the value that was stored then, in a form that an
 // update does not show: an admission webhook may change only creations, or store another value at each write. So fields are returned as
 // unsure, and count if another field manager has written them, unless result has what was stored then, or the child is updated in place
-// and lacks the field.
+// and lacks the field. In a requested reconcile they also count if they get the value that the hook returned: maybe what stored another
+// one does not do so any more.
 func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []Path, err error) {
 	want, stable := WithoutNulls(try.Wanted.Map()), false
 	asWritten(want)
 	switch have := try.Observed; {
+	case p.Requested && try.Doubtful:
+		differs, unsure = guessed(have, result, want, try.Last)
+		return differs, unsure, nil
 	case try.Answered && try.Verb == DryRun:
 		stable, err = p.appliedBefore(have, result, try)
 	case try.Answered:

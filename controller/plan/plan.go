@@ -127,6 +127,7 @@ type Policy struct {
 	Rules                  Rules
 	ServerSide             bool                                  // by server-side apply; else by dynamic apply
 	Memory                 Memory                                // nil: it is not used
+	Requested              bool                                  // a user requested the reconcile, so that what a dry run changes counts, whoever wrote it
 	Kept                   map[types.UID]Kept                    // by child; see Nulls
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
 	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing

@@ -47,6 +47,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		return
 	}
 	c := w.r.newReconciliation(key)
+	c.writer.Requested = why&queue.Requested != 0
 	if wait := max(w.cacheDelay(c.state), w.churnDelay(c.state, why)); wait > 0 {
 		w.r.queue.Postpone(key, why, wait)
 		return
@@ -171,6 +172,9 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	}
 	if again, settled := c.note(response); settled {
 		return again, nil
+	}
+	if c.writer.Requested {
+		c.state.parent.ForgetUnstored()
 	}
 	c.reportUnread(parent, response)
 	// A decorated object is written before its attachments.

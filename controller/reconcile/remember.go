@@ -112,7 +112,7 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	if c.version.Revisions == nil && (remembers || c.version.Scripted) {
 		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged, OnlyParent: !c.version.Remember.Records()}
 	}
-	if parent := w.r.binding.Parent(c.key); parent != nil && remembers {
+	if parent := w.r.binding.Parent(c.key); parent != nil && remembers && !c.writer.Requested {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())
 		c.caller.Settled = func(cached etags.ID) bool { return c.state.memory.Settled(cached, c.caller.Recorder) }
 	}

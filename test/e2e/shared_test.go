@@ -40,7 +40,7 @@ func canShare(script string) bool {
 	}
 	starts, ended := 0, false
 	for line := range strings.Lines(script) {
-		words := strings.Fields(strings.TrimPrefix(line, "! "))
+		words := slices.DeleteFunc(strings.Fields(line), func(word string) bool { return word == "!" || word[0] == '[' }) // without conditions
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
