@@ -52,7 +52,7 @@ type Writer struct {
 	Suppressed func([]plan.Suppressed)
 
 	response *hook.Response // of which the children are planned
-	missing  bool           // a child is created or recreated, so that it will use more of a quota than now
+	missing  bool           // a child does not exist yet, or not again, so that it will use more of a quota than now
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
@@ -76,13 +76,26 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		w.Memory.forgetSpelled()
 	}
 	w.Memory.prune(children, response.Children, time.Now())
-	w.findKept(ctx, parent, children, response.Children)
+	if err := w.findKept(ctx, parent, children, response.Children); err != nil {
+		return plan.Plan{}, err
+	}
+	w.missing = lacksChild(children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent))
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
 	}
 	return planned, err
+}
+
+// lacksChild reports whether a desired child does not exist, or is being deleted.
+func lacksChild(observed, desired *object.Set) bool {
+	for want := range desired.All() {
+		if have := observed.Get(want.GroupVersionKind(), object.KeyOf(want)); have == nil || object.Deleting(have) {
+			return true
+		}
+	}
+	return false
 }
 
 // Rolling returns the writes to existing children of kinds that roll which are not as latest, the children of the latest revision, has
@@ -121,7 +134,7 @@ func (w *Writer) Policy(parent *object.Object) plan.Policy {
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.missing = slices.ContainsFunc(ops, plan.Op.Creates)
+	w.missing = w.missing || slices.ContainsFunc(ops, plan.Op.Creates)
 	var again time.Duration
 	errs := make([]error, len(ops))
 	for begin := 0; begin < len(ops); {
@@ -192,7 +205,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	if wait := max(w.delayUpdate(ctx, parent, op), w.delayDelete(parent, op)); wait > 0 {
 		return wait, nil
 	}
-	if wait := w.confirmDelay(op); wait > 0 {
+	if wait := cmp.Or(w.tightDelay(op), w.confirmDelay(op)); wait > 0 {
 		return wait, nil
 	}
 	if confirm, needed := op.Confirm(); needed {
@@ -326,6 +339,15 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 	return 0, nil
 }
 
+// tightDelay returns how long op, which may recreate a child, has to wait because another one takes its own place in a full quota; zero if
+// it does not wait.
+func (w *Writer) tightDelay(op plan.Op) time.Duration {
+	if w.Memory.tight.uid == "" || op.Replacement == nil && !op.Recreates {
+		return 0
+	}
+	return tightPollInterval
+}
+
 // tightPollInterval is after how long a child is looked at again while another one takes its place in a quota.
 const tightPollInterval = time.Second
 
@@ -333,7 +355,7 @@ const tightPollInterval = time.Second
 // restart; zero if it does not wait.
 func (w *Writer) confirmDelay(op plan.Op) time.Duration {
 	_, confirms := op.Confirm()
-	if w.DryRuns == nil || !op.Answered || !confirms && op.Verb != plan.DryRun {
+	if w.DryRuns == nil || !op.Answered && !op.Doubtful || !confirms && op.Verb != plan.DryRun {
 		return 0
 	}
 	next := w.DryRuns.Reserve()

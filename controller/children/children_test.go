@@ -214,7 +214,9 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply := func(want string, waits bool, ops ...plan.Op) {
 		t.Helper()
 		deleted = ""
-		wait, _ := w.Apply(t.Context(), parent, ops, to)
+		next := newTestWriter()
+		next.Memory = w.Memory
+		wait, _ := next.Apply(t.Context(), parent, ops, to)
 		if deleted != want || wait > 0 != waits {
 			t.Errorf("deleted %q, want %q; wait %s", deleted, want, wait)
 		}

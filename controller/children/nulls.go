@@ -2,17 +2,22 @@ package children
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
 // A keptNulls has the fields of a child that an answer has as null and that stay, since another field manager wrote them last.
 type keptNulls struct {
-	answer string // a digest
-	fields plan.Kept
+	answer  string // a digest
+	version string // the resourceVersion of the child
+	fields  plan.Kept
 }
 
 // keptFields returns the fields that stay, by child.
@@ -28,8 +33,8 @@ func (m *Memory) keptFields() map[types.UID]plan.Kept {
 }
 
 // findKept finds which of the nulls of an answer would remove a value that another field manager wrote last. It reads a child from the
-// API server, since caches do not have its managedFields, once for each answer that would remove a field by a null.
-func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, desired *object.Set) {
+// API server, since caches do not have its managedFields, once for each version of it and each answer that would remove a field by a null.
+func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, desired *object.Set) error {
 	policy := w.Policy(parent)
 	for want := range desired.All() {
 		have := observed.Get(want.GroupVersionKind(), object.KeyOf(want))
@@ -45,21 +50,25 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 			continue
 		}
 		answer := plan.Digest(want)
-		if known, found := w.Memory.kept[have.GetUID()]; found && known.answer == answer {
+		if known := w.Memory.kept[have.GetUID()]; known.answer == answer && known.version == have.GetResourceVersion() {
 			continue
 		}
-		w.Memory.kept[types.UID(string([]byte(have.GetUID())))] = keptNulls{answer, w.othersOwn(ctx, have, nulls)}
-	}
-}
-
-// othersOwn returns which fields of a child other field managers own. All fields count if the child cannot be read.
-func (w *Writer) othersOwn(ctx context.Context, child *object.Object, fields []plan.Path) plan.Kept {
-	live, err := w.Binding.GetLive(ctx, child)
-	kept := plan.Kept{}
-	for _, field := range fields {
-		if err != nil || len(w.othersIn(live, field)) > 0 {
-			kept[field.String()] = true
+		live, err := w.Binding.GetLive(ctx, have)
+		switch {
+		case apierrors.IsNotFound(err):
+			return kube.ErrRequeue
+		case err != nil:
+			return fmt.Errorf("read %s to find out who wrote %s, which the hook returns as null: %w", object.Describe(have), nulls[0], err)
+		case live.GetResourceVersion() != have.GetResourceVersion():
+			return kube.ErrRequeue // the paths are those in the cache
 		}
+		kept := plan.Kept{}
+		for _, field := range nulls {
+			if len(w.othersIn(live, field)) > 0 {
+				kept[field.String()] = true
+			}
+		}
+		w.Memory.kept[types.UID(strings.Clone(string(have.GetUID())))] = keptNulls{answer, strings.Clone(have.GetResourceVersion()), kept}
 	}
-	return kept
+	return nil
 }

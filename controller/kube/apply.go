@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,10 +69,11 @@ func unconfirmed(err error) error {
 	return fmt.Errorf("%w; without a dry run it is not known whether the object differs, so that it is not deleted", err)
 }
 
-// namesField reports whether the API server names the fields that it refuses, as its validation does and admission policies do not.
+// namesField reports whether the validation of the API server names the fields that it refuses. Admission policies name none, and an
+// error of an admission webhook, which may name some, says nothing about the field.
 func namesField(err error) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
+	if !errors.As(err, &status) || status.Status().Details == nil || strings.HasPrefix(status.Status().Message, "admission webhook ") {
 		return false
 	}
 	causes := status.Status().Details.Causes

@@ -25,7 +25,7 @@ func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) erro
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), lacksDryRun(err):
 		return nil
-	case exceedsQuota(err) && fitsInPlace(err, op.Observed):
+	case exceedsQuota(err) && fitsInPlace(err, op.Object, op.Observed):
 		return plan.ErrTight
 	}
 	return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)

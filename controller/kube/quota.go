@@ -2,6 +2,7 @@ package kube
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,23 +21,56 @@ func exceedsQuota(err error) bool {
 // quotaText matches what an object requests, what is used, and the limits, in the error of an exceeded quota.
 var quotaText = regexp.MustCompile(`requested: (\S+), used: (\S+), limited: (\S+)`)
 
-// fitsInPlace reports whether a quota that a new object exceeds, according to err, has room for it when existing, of the same kind, is
-// deleted.
-func fitsInPlace(err error, existing *object.Object) bool {
+// fitsInPlace reports whether a quota that o exceeds, according to err, has room for it when existing, of the same kind, is deleted. The
+// error does not name the scopes of the quota, so that what existing uses is not known if it may be in another scope than o.
+func fitsInPlace(err error, o, existing *object.Object) bool {
 	match := quotaText.FindStringSubmatch(err.Error())
-	if match == nil || existing == nil {
+	if match == nil || existing == nil || scopeOf(o) != scopeOf(existing) {
 		return false
 	}
 	used, limits := quantities(match[2]), quantities(match[3])
 	for name, requested := range quantities(match[1]) {
 		total, limit := used[name], limits[name]
-		total.Sub(usage(existing, name, requested))
+		if countsAlike(name, o, existing) {
+			total.Sub(usage(existing, name, requested))
+		}
 		total.Add(requested)
 		if total.Cmp(limit) > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// scopeOf returns what decides in which scopes of quotas a Pod is; the zero value for other objects.
+func scopeOf(o *object.Object) (scope struct {
+	bestEffort, terminating bool
+	priorityClass           string
+}) {
+	var pod corev1.Pod
+	if o.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Pod") || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &pod) != nil {
+		return scope
+	}
+	scope.bestEffort, scope.terminating, scope.priorityClass = true, pod.Spec.ActiveDeadlineSeconds != nil, pod.Spec.PriorityClassName
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		scope.bestEffort = scope.bestEffort && len(c.Resources.Requests)+len(c.Resources.Limits) == 0
+	}
+	return scope
+}
+
+// countsAlike reports whether a quota of a resource certainly counts existing as it counts o: that of a storage class counts the claims of
+// this class, and that of a type of Services those of this type.
+func countsAlike(name string, o, existing *object.Object) bool {
+	field := ""
+	switch {
+	case strings.Contains(name, ".storageclass."):
+		field = "storageClassName"
+	case strings.HasPrefix(name, "services."):
+		field = "type"
+	}
+	now, _ := o.Field("spec", field)
+	before, _ := existing.Field("spec", field)
+	return field == "" || now != nil && now == before
 }
 
 // quantities parses a text such as "pods=1,requests.cpu=200m".

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,10 +41,29 @@ func TestRoomInQuota(t *testing.T) {
 		return "{resources: {requests: {cpu: " + amount + "}, limits: {cpu: " + amount + "}}}"
 	}
 	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: p}, spec: {resources: {requests: {storage: 1Gi}}}}"
+	silver := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: p}, spec: {storageClassName: silver, resources: {requests: {storage: 1Gi}}}}"
+	gold := strings.ReplaceAll(silver, "silver", "gold")
+	service := func(kind string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: p}, spec: {type: " + kind + "}}"
+	}
+	for _, c := range []struct{ existing, created, text string }{
+		{silver, gold, "requested: gold.storageclass.storage.k8s.io/requests.storage=1Gi, used: gold.storageclass.storage.k8s.io/requests.storage=9Gi, limited: gold.storageclass.storage.k8s.io/requests.storage=9Gi"},
+		{silver, gold, "requested: gold.storageclass.storage.k8s.io/persistentvolumeclaims=1, used: gold.storageclass.storage.k8s.io/persistentvolumeclaims=1, limited: gold.storageclass.storage.k8s.io/persistentvolumeclaims=1"},
+		{service("ClusterIP"), service("LoadBalancer"), "requested: services.loadbalancers=1, used: services.loadbalancers=1, limited: services.loadbalancers=1"},
+		{pod("{containers: [{}]}"), pod("{containers: [" + cpu("1") + "]}"), "requested: pods=1, used: pods=1, limited: pods=1"},
+		{pod("{}"), pod("{activeDeadlineSeconds: 1}"), "requested: pods=1, used: pods=1, limited: pods=1"},
+		{pod("{}"), pod("{priorityClassName: high}"), "requested: pods=1, used: pods=1, limited: pods=1"},
+	} {
+		if fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.created), objecttest.ParseObject(t, c.existing)) {
+			t.Errorf("%s in place of %s, %s: room", c.created, c.existing, c.text)
+		}
+	}
 	for _, c := range []struct {
 		existing, text string
 		want           bool
 	}{
+		{gold, "requested: gold.storageclass.storage.k8s.io/requests.storage=1Gi, used: gold.storageclass.storage.k8s.io/requests.storage=9Gi, limited: gold.storageclass.storage.k8s.io/requests.storage=9Gi", true},
+		{service("LoadBalancer"), "requested: services.loadbalancers=1, used: services.loadbalancers=1, limited: services.loadbalancers=1", true},
 		{pod("{}"), "requested: pods=1, used: pods=1, limited: pods=1", true},
 		{pod("{}"), "requested: pods=1, used: pods=1, limited: pods=0", false},
 		{pod("{}"), "requested: count/pods=1, used: count/pods=3, limited: count/pods=3", true},
@@ -62,11 +82,11 @@ func TestRoomInQuota(t *testing.T) {
 		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: p}}", "requested: configmaps=1, used: configmaps=7, limited: configmaps=7", true},
 		{pod("{}"), "in other words", false},
 	} {
-		if got := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.existing)); got != c.want {
+		if got := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.existing), objecttest.ParseObject(t, c.existing)); got != c.want {
 			t.Errorf("%s, %s: room %t", c.existing, c.text, got)
 		}
 	}
-	if fitsInPlace(exceeded("requested: pods=1, used: pods=0, limited: pods=1"), nil) {
+	if fitsInPlace(exceeded("requested: pods=1, used: pods=0, limited: pods=1"), objecttest.ConfigMap("p", nil), nil) {
 		t.Error("it takes the place of no object")
 	}
 }

@@ -44,8 +44,6 @@ func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []P
 		stable, err = p.appliedBefore(have, result, try)
 	case try.Answered:
 		stable, err = p.storedBefore(have, result, try.Wanted)
-	case try.Verb == DryRun && try.Last == nil:
-		return difference(bare(have), bare(result)), nil, nil
 	case try.Doubtful:
 		differs, unsure = guessed(have, result, want, try.Last)
 		return differs, unsure, nil
@@ -119,11 +117,9 @@ func guessed(have, result *object.Object, want, last map[string]any) (differs Pa
 
 // firstConcerned returns the first field of want or last that differs between have and result.
 func firstConcerned(have, result *object.Object, want, last map[string]any) (found Path) {
-	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, after, wanted any) bool {
-		if wanted != nil || after == nil {
-			found = slices.Clone(at) // and not another default of a field that the hook does not return
-		}
-		return found == nil
+	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, _, _ any) bool {
+		found = slices.Clone(at)
+		return false
 	})
 	return found
 }
@@ -187,14 +183,15 @@ func concernedItems(path Path, key string, have, result tree.Array, want, last [
 	for _, id := range slices.Compact(ids) {
 		at, there := index[id]
 		var before any
+		place := path // an item that have lacks has no index
 		if there {
-			before = have.Index(at)
+			before, place = have.Index(at), path.to(at)
 		}
 		var wanted any
 		if w := wants[id]; w != nil {
 			wanted = w
 		}
-		if !concernedIn(path.to(at), before, results[id], wanted, any(lasts[id]), yield) {
+		if !concernedIn(place, before, results[id], wanted, any(lasts[id]), yield) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -131,16 +132,27 @@ func inOrder(have tree.Array, want []any) bool {
 }
 
 // sameMeaning reports whether have, as the API server stores a value, means the same as want, as a hook returned it. Maps may have more
-// fields, lists more items, and an empty text may have a value, which are defaults. It does not know the types of fields, so texts that are not quantities, durations,
-// times, addresses or base64 may count as such.
+// fields, lists more items, and an empty text may have a value, which are defaults. It does not know the types of fields, so texts that
+// are not quantities, durations, times, addresses or base64 may count as such.
 func sameMeaning(have, want any) bool {
+	m := meaning{maxCompared}
+	return m.same(have, want)
+}
+
+// A meaning compares two values as sameMeaning does. It looks for so many more items at other indexes of lists.
+type meaning struct{ more int }
+
+// maxCompared is how many items are looked for at other indexes of lists.
+const maxCompared = 10_000
+
+func (m *meaning) same(have, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
-		m, ok := tree.MapOf(have)
-		return ok && holdsMeaning(m, want) || have == nil && hollow(want)
+		h, ok := tree.MapOf(have)
+		return ok && m.holds(h, want) || have == nil && hollow(want)
 	case []any:
 		list, ok := tree.ArrayOf(have)
-		return ok && listMeans(list, want) || have == nil && len(want) == 0
+		return ok && m.has(list, want) || have == nil && len(want) == 0
 	}
 	if have == nil {
 		return zero(want)
@@ -148,43 +160,43 @@ func sameMeaning(have, want any) bool {
 	return want == "" || equalScalar(have, want) || sameText(fmt.Sprint(have), fmt.Sprint(want))
 }
 
-// holdsMeaning reports whether have has all fields of want with the same meaning.
-func holdsMeaning(have tree.Map, want map[string]any) bool {
+// holds reports whether have has all fields of want with the same meaning.
+func (m *meaning) holds(have tree.Map, want map[string]any) bool {
 	for key, value := range want {
 		there, _ := have.Get(key)
-		if value != nil && !sameMeaning(there, value) {
+		if value != nil && !m.same(there, value) {
 			return false
 		}
 	}
 	return true
 }
 
-// listMeans reports whether have has an item for each item of want, in any order.
-func listMeans(have tree.Array, want []any) bool {
+// has reports whether have has an item for each item of want, in any order.
+func (m *meaning) has(have tree.Array, want []any) bool {
 	used := make([]bool, have.Len())
 	find := func(item any, from int) bool {
 		for i := range have.Len() {
 			at := (from + i) % have.Len() // most often it is at the same index
-			if !used[at] && sameMeaning(have.Index(at), item) {
+			if i > 0 {
+				m.more--
+			}
+			if m.more < 0 && i > 0 {
+				return false
+			}
+			if !used[at] && m.same(have.Index(at), item) {
 				used[at] = true
 				return true
 			}
 		}
 		return false
 	}
-	if have.Len() < len(want) || have.Len() > maxCompared && have.Len() != len(want) {
-		return false
-	}
 	for i, item := range want {
-		if have.Len() > maxCompared && !sameMeaning(have.Index(i), item) || have.Len() <= maxCompared && !find(item, i) {
+		if have.Len() < len(want) || !find(item, i) {
 			return false
 		}
 	}
 	return true
 }
-
-// maxCompared is the length of lists up to which an item is looked for at other indexes.
-const maxCompared = 100
 
 // zero reports whether v is a value that the API server does not store in a field that has no pointer.
 func zero(v any) bool {
@@ -199,15 +211,19 @@ func zero(v any) bool {
 
 // sameText reports whether two texts are forms of one quantity, duration, time or address, or of the same bytes in base64.
 func sameText(a, b string) bool {
-	if x, err := resource.ParseQuantity(a); err == nil {
-		y, err := resource.ParseQuantity(b)
-		if err == nil && x.Cmp(y) == 0 {
+	if quantity.MatchString(a) && quantity.MatchString(b) {
+		x, err := resource.ParseQuantity(a)
+		y, err2 := resource.ParseQuantity(b)
+		if err == nil && err2 == nil && x.Cmp(y) == 0 {
 			return true
 		}
 	}
 	return sameParsed(a, b, time.ParseDuration) || sameParsed(a, b, parseTime) || sameParsed(a, b, netip.ParseAddr) ||
 		sameParsed(a, b, netip.ParsePrefix) || sameParsed(a, b, parseBase64)
 }
+
+// quantity matches quantities of up to two digits in the exponent: a comparison takes time and memory for each zero of the number.
+var quantity = regexp.MustCompile(`^[+-]?[0-9.]{1,30}([eE][+-]?[0-9]{1,2}|[numkKMGTPE]i?)?$`)
 
 func sameParsed[T comparable](a, b string, parse func(string) (T, error)) bool {
 	x, err := parse(a)

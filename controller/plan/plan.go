@@ -195,7 +195,11 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 		found, err := p.judgeWanted(have, want)
 		return found.why, found.doubtful, err
 	}
-	op, _, err := p.dynamic(have, want, InPlace)
+	method := p.Rules[want.GroupVersionKind()]
+	if !updates(method) {
+		method = InPlace
+	}
+	op, _, err := p.dynamic(have, want, method)
 	if op == nil || err != nil {
 		return "", false, err
 	}
@@ -281,7 +285,7 @@ func (p Policy) recreate(op *Op, m *merging) (*Op, *Suppressed, error) {
 // NoteWritten records that want was written to a child, with this result, or that writing it would change nothing.
 func (p Policy) NoteWritten(op Op, stored *object.Object) error {
 	if op.Verb == Apply || op.Verb == DryRun {
-		return p.Memory.noteApplied(stored, op, !p.ServerSide)
+		return p.Memory.noteApplied(stored, op, op.Verb == Apply && !p.ServerSide)
 	}
 	m, err := p.merging(stored, op.Wanted, "")
 	if err != nil {

@@ -294,23 +294,6 @@ func RecreateImmutable(op Op) Op {
 	return op.recreated(op.Observed, "to be recreated: "+why)
 }
 
-// bare returns o without its status and the fields of metadata that only the API server sets.
-func bare(o *object.Object) tree.Map {
-	all, inside := tree.GoMap{}, tree.GoMap{}
-	for key, value := range contentOf(o).All() {
-		if key != "status" {
-			all[key] = value
-		}
-	}
-	for key, value := range metadataOf(o).All() {
-		if !slices.Contains(system, key) {
-			inside[key] = value
-		}
-	}
-	all["metadata"] = inside
-	return all
-}
-
 // comeBack returns the write by which a child changes from server-side apply to dynamic apply: a last apply removes the
 // fields that are not desired any more, and then only the annotation is written. A child that does not change is left as it
 // is.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
@@ -180,11 +182,18 @@ func changedObjects[T any](before map[*object.Object]T, now []*object.Object) (c
 	if len(before) != len(now) {
 		return nil, false
 	}
+	var index map[identity]*object.Object
 	for _, o := range now {
 		if _, same := before[o]; same {
 			continue
 		}
-		from := counterpart(before, o)
+		if index == nil {
+			index = make(map[identity]*object.Object, len(before))
+			for from := range before {
+				index[identityOf(from)] = from
+			}
+		}
+		from := index[identityOf(o)]
 		if from == nil {
 			return nil, false
 		}
@@ -195,15 +204,14 @@ func changedObjects[T any](before map[*object.Object]T, now []*object.Object) (c
 	return changed, true
 }
 
-// counterpart returns the object that o was before, or nil. An object may be there in more than one API version.
-func counterpart[T any](before map[*object.Object]T, o *object.Object) *object.Object {
-	for from := range before {
-		if from.GetName() == o.GetName() && from.GetUID() == o.GetUID() && from.GroupVersionKind() == o.GroupVersionKind() {
-			return from
-		}
-	}
-	return nil
+// An identity is of an object in each of its versions. An object may be there in more than one API version.
+type identity struct {
+	kind object.Kind
+	name string
+	uid  types.UID
 }
+
+func identityOf(o *object.Object) identity { return identity{o.GroupVersionKind(), o.GetName(), o.GetUID()} }
 
 func sameVersion(a, b *object.Object) bool {
 	return a == b || a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
