@@ -211,7 +211,9 @@ type identity struct {
 	uid  types.UID
 }
 
-func identityOf(o *object.Object) identity { return identity{o.GroupVersionKind(), o.GetName(), o.GetUID()} }
+func identityOf(o *object.Object) identity {
+	return identity{o.GroupVersionKind(), o.GetName(), o.GetUID()}
+}
 
 func sameVersion(a, b *object.Object) bool {
 	return a == b || a.GetUID() == b.GetUID() && a.GetResourceVersion() == b.GetResourceVersion()
