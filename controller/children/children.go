@@ -232,7 +232,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	}
 	w.countWrite(op, stored)
 	if op.Verb == plan.DryRun {
-		differs, err := w.changes(ctx, parent, op, stored)
+		differs, err := w.changes(ctx, parent, op, stored, to)
 		if err != nil {
 			return 0, err
 		}
@@ -249,29 +249,68 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
 }
 
-// recreateImmutable recreates the child of a dry run that failed because a field is immutable, unless the hook returned the same before
-// and nobody else has written a field that differs.
+// recreateImmutable recreates the child of a dry run that failed because a field is immutable, unless that shows no difference.
 func (w *Writer) recreateImmutable(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (time.Duration, error) {
-	if op.Answered {
-		differs, err := w.changedByOthers(ctx, op, op.Unsure())
-		if err != nil {
-			return 0, err
-		}
-		if differs == nil {
-			return w.rolloutDelay(op, op.Observed), w.noteWritten(ctx, parent, op, op.Observed, nil)
-		}
+	if differs, err := w.immutableDiffers(ctx, op, to); err != nil {
+		return 0, err
+	} else if !differs {
+		return w.rolloutDelay(op, op.Observed), w.noteWritten(ctx, parent, op, op.Observed, nil)
 	}
 	return w.applyOne(ctx, parent, plan.RecreateImmutable(op), to)
 }
 
-// changes returns the field of a child that a dry run with this result would change; nil if none. It reads the child if only its
-// managedFields show whether something else has changed it.
-func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op, result *object.Object) (plan.Path, error) {
+// immutableDiffers reports whether a child differs of which a dry run has failed because a field is immutable. If the hook returned the
+// same when the child was last written, or that is not known, the field may be stored in another form than the hook returns.
+func (w *Writer) immutableDiffers(ctx context.Context, try plan.Op, to plan.Writer) (bool, error) {
+	if !try.Answered && !try.Doubtful {
+		return true, nil
+	}
+	differs, err := w.decide(ctx, try, try.Unsure(), to)
+	return differs != nil, err
+}
+
+// changes returns the field of a child that a dry run with this result would change; nil if none.
+func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op, result *object.Object, to plan.Writer) (plan.Path, error) {
 	differs, unsure, err := w.Policy(parent).Changes(try, result)
-	if differs != nil || err != nil {
+	switch {
+	case differs != nil || err != nil:
 		return differs, err
+	case try.Recreates:
+		return w.decide(ctx, try, unsure, to)
 	}
 	return w.changedByOthers(ctx, try, unsure)
+}
+
+// decide returns the first of the fields of a child that differs: a new child would have another value. If a dry run does not show this,
+// it is the first that another field manager has written, if it is known that the hook returned the same before.
+func (w *Writer) decide(ctx context.Context, try plan.Op, fields []plan.Path, to plan.Writer) (plan.Path, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	first, known, err := w.wouldCreate(ctx, try, to)
+	if known && try.CreatedOtherwise(first, first) == nil {
+		return nil, nil
+	}
+	var second *object.Object
+	if known {
+		second, known, err = w.wouldCreate(ctx, try, to)
+	}
+	switch {
+	case known:
+		return try.CreatedOtherwise(first, second), nil
+	case try.Answered:
+		return w.changedByOthers(ctx, try, fields)
+	}
+	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(try.Observed), fields[0], cmp.Or(err, errNotShown))
+}
+
+var errNotShown = errors.New("a dry run does not show how a new object would be stored")
+
+// wouldCreate returns how a new child in place of that of try would be stored, and whether a dry run shows that.
+func (w *Writer) wouldCreate(ctx context.Context, try plan.Op, to plan.Writer) (created *object.Object, known bool, err error) {
+	create := try.Create()
+	created, err = w.send(ctx, create, to)
+	return created, err == nil && created.GetName() == create.Object.GetName(), err
 }
 
 // changedByOthers returns the first of the fields of a child that another field manager has written; nil if there is none.
@@ -295,23 +334,20 @@ func (w *Writer) changedByOthers(ctx context.Context, try plan.Op, fields []plan
 // has what the API server would store. Without a result of the dry run nothing is deleted.
 func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op, confirm plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
 	result, warnings, err := w.do(ctx, parent, confirm, to)
-	immutable := errors.Is(err, plan.ErrImmutable)
-	if err != nil && !immutable {
-		return 0, false, w.writeError(ctx, parent, confirm, err)
-	}
-	if immutable && !confirm.Answered {
-		return 0, false, nil // an update would change it
-	}
-	var differs plan.Path
-	if immutable {
-		differs, err = w.changedByOthers(ctx, confirm, confirm.Unsure())
-	} else {
-		differs, err = w.changes(ctx, parent, confirm, result)
+	differs, needed := op.Differs, true
+	switch {
+	case errors.Is(err, plan.ErrImmutable):
+		needed, err = w.immutableDiffers(ctx, confirm, to)
+	case err != nil:
+		err = w.writeError(ctx, parent, confirm, err)
+	default:
+		differs, err = w.changes(ctx, parent, confirm, result, to)
+		needed = differs != nil
 	}
 	switch {
 	case err != nil:
 		return 0, false, err
-	case differs == nil:
+	case !needed:
 		return w.rolloutDelay(confirm, confirm.Observed), true, w.noteWritten(ctx, parent, confirm, confirm.Observed, warnings)
 	case op.Verb == plan.Delete:
 		op.Why = "to be recreated: " + differs.String() + " differs"

@@ -376,13 +376,18 @@ func TestUnknownFieldIsForgottenWithField(t *testing.T) {
 	}
 }
 
-// A child that differs although the hook returned the same is recreated or updated only if another field manager has written what
-// differs: an admission webhook may change only creations.
-func TestDifferenceOfUnchangedAnswerNeedsAnotherWriter(t *testing.T) {
+// A child that differs although the hook returned the same is recreated only if a new one would have another value, and updated only if
+// another field manager has written what differs: an admission webhook may change only creations, or store another value each time.
+func TestDifferenceOfUnchangedAnswer(t *testing.T) {
+	with := func(value string) *object.Object {
+		o := objecttest.ConfigMap("c", objecttest.Widget(nil))
+		o.Map()["data"] = map[string]any{"a": value}
+		return o
+	}
 	wanted := objecttest.ConfigMap("c", nil)
 	wanted.Map()["data"] = map[string]any{"a": "x"}
-	have, updated := objecttest.ConfigMap("c", objecttest.Widget(nil)), objecttest.ConfigMap("c", objecttest.Widget(nil))
-	have.Map()["data"], updated.Map()["data"] = map[string]any{"a": "other"}, map[string]any{"a": "x"}
+	have, updated := with("other"), with("x")
+	have.SetUID("u")
 	by := func(manager string) *object.Object {
 		live := object.Copy(have)
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}})
@@ -390,36 +395,71 @@ func TestDifferenceOfUnchangedAnswerNeedsAnotherWriter(t *testing.T) {
 	}
 	recreate := plan.Op{Verb: plan.Delete, Object: have, Wanted: wanted, Content: "c", Replacement: wanted, Updated: updated, Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
 	update := plan.Op{Verb: plan.Update, Object: updated, Observed: have, Wanted: wanted, Content: "c", Differs: plan.Path{"data"}, Answered: true, Doubtful: true}
+	apply := plan.Op{Verb: plan.Apply, Object: wanted, Observed: have, Wanted: wanted, Content: "c", Differs: plan.Path{"data"}, Doubtful: true}
+	applyAgain := plan.Op{Verb: plan.DryRun, Object: wanted, Observed: have, Wanted: wanted, Content: "c", Differs: plan.Path{"data"}, Doubtful: true, Recreates: true}
+	const (
+		ours   = kube.FieldManager
+		theirs = "kubectl-edit"
+		create = ", dry run of create"
+	)
 	for name, c := range map[string]struct {
 		op        plan.Op
-		writer    string // of the field
-		err       error  // of the dry run
-		want      string
+		writer    string   // of the field
+		err       error    // of the dry run of the update
+		created   []string // what dry runs of creations store, one after the other; "" is an error
 		requested bool
+		want      string
+		fails     bool
 	}{
-		"our own value":                          {op: recreate, writer: kube.FieldManager, want: "dry run of update"},
-		"another's value":                        {op: recreate, writer: "kubectl-edit", want: "dry run of update, dry run of create, delete"},
-		"our own immutable value":                {op: recreate, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update"},
-		"another's immutable value":              {op: recreate, writer: "kubectl-edit", err: plan.ErrImmutable, want: "dry run of update, dry run of create, delete"},
-		"our own value, updated in place":        {op: update, writer: kube.FieldManager, want: "dry run of update"},
-		"another's value, updated in place":      {op: update, writer: "kubectl-edit", want: "dry run of update, update"},
-		"an immutable value of ours, in place":   {op: update, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update"},
-		"our own value, requested":               {op: recreate, writer: kube.FieldManager, want: "dry run of update, dry run of create, delete", requested: true},
-		"our own value in place, requested":      {op: update, writer: kube.FieldManager, want: "dry run of update, update", requested: true},
-		"an immutable value of ours, requested":  {op: recreate, writer: kube.FieldManager, err: plan.ErrImmutable, want: "dry run of update", requested: true},
-		"an immutable value of another in place": {op: update, writer: "kubectl-edit", err: plan.ErrImmutable, want: "dry run of update, update"},
+		"a webhook for creations":                   {op: recreate, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
+		"that stores another value each time":       {op: recreate, writer: ours, created: []string{"p", "q"}, want: "dry run of update" + create + create},
+		"somebody's value":                          {op: recreate, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
+		"a webhook that stores something else now":  {op: recreate, writer: ours, created: []string{"z", "z"}, want: "dry run of update" + create + create + create + ", delete"},
+		"no creation, our own value":                {op: recreate, writer: ours, created: []string{""}, want: "dry run of update" + create},
+		"no creation, another's value":              {op: recreate, writer: theirs, created: []string{""}, want: "dry run of update" + create + create, fails: true},
+		"immutable, a webhook for creations":        {op: recreate, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
+		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
+		"requested, a webhook for creations":        {op: recreate, writer: ours, created: []string{"other"}, requested: true, want: "dry run of update" + create},
+		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x", "x"}, requested: true, want: "dry run of update" + create + create + create + ", delete"},
+		"our own value in place":                    {op: update, writer: ours, want: "dry run of update"},
+		"another's value in place":                  {op: update, writer: theirs, want: "dry run of update, update"},
+		"our own value in place, requested":         {op: update, writer: ours, requested: true, want: "dry run of update, update"},
+		"immutable in place, for creations":         {op: update, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
+		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"applied after a restart":                   {op: apply, writer: ours, want: "dry run, apply"},
+		"applied after a restart, immutable":        {op: apply, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
+		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + create + ", delete"},
+		"a webhook for creations and a restart":     {op: applyAgain, writer: ours, created: []string{"other"}, want: "dry run" + create},
+		"that is immutable, and a restart":          {op: applyAgain, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
+		"no creation and a restart":                 {op: applyAgain, writer: ours, created: []string{""}, want: "dry run" + create, fails: true},
+		"another value each time and a restart":     {op: applyAgain, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},
+		"another value each time, applied in place": {op: apply, writer: ours, want: "dry run, apply"},
 	} {
 		w, to := newTestWriter(), &fakeWriter{}
 		w.Binding.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return by(c.writer), nil }
+		w.Requested = c.requested
+		left := c.created
 		to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
-			if op.Verb == plan.DryUpdate {
-				return op.Object, c.err
+			switch {
+			case op.Verb == plan.DryUpdate, op.Verb == plan.DryRun:
+				result := with("x")
+				result.SetUID("u")
+				return result, c.err
+			case op.Verb == plan.DryCreate && op.Object.GetName() != "c":
+				value := left[0]
+				if left = left[1:]; value == "" {
+					return nil, errors.New("no")
+				}
+				created := with(value)
+				created.SetName(op.Object.GetName())
+				return created, nil
+			case op.Verb == plan.DryCreate && c.fails:
+				return nil, errors.New("no")
 			}
 			return op.Object, nil
 		}
-		w.Requested = c.requested
-		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{c.op}, to); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), []plan.Op{c.op}, to); (err != nil) != c.fails {
+			t.Errorf("%s: error %v", name, err)
 		}
 		if got := strings.Join(to.done, ", "); got != c.want {
 			t.Errorf("%s: operations %s, want %s", name, got, c.want)

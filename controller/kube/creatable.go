@@ -14,21 +14,23 @@ import (
 	"metascript/controller/plan"
 )
 
-// dryCreate does a DryCreate. It returns why op.Object could not be created if op.Observed, which has the same name, were deleted; nil if
-// it could. It tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies,
+// dryCreate does a DryCreate. It returns the object as it would be created, or op.Observed if that is not known; or why op.Object could not
+// be created if op.Observed, if that has the same name, were deleted. It tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies,
 // before it finds that the name exists. These errors do not count:
 //
 //   - a quota is exceeded that has room for the object when op.Observed is deleted; the error is plan.ErrTight then
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
-func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) error {
-	_, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: FieldManager, dryRun: true})
+func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) (*object.Object, error) {
+	created, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: FieldManager, dryRun: true})
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err), lacksDryRun(err):
-		return nil
+	case err == nil:
+		return created, nil
+	case apierrors.IsAlreadyExists(err), lacksDryRun(err):
+		return op.Observed, nil
 	case exceedsQuota(err) && fitsInPlace(err, op.Object, op.Observed):
-		return plan.ErrTight
+		return nil, plan.ErrTight
 	}
-	return fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
+	return nil, fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
 }
 
 // withoutHeld returns o as it can be created while existing, which has its name, exists. The IP addresses and node ports of a Service

@@ -66,7 +66,7 @@ func (w *Writer) do(ctx context.Context, client objects, op plan.Op) (*object.Ob
 	case plan.Create:
 		return client.create(ctx, op.Object, w.options())
 	case plan.DryCreate:
-		return op.Observed, w.dryCreate(ctx, client, op)
+		return w.dryCreate(ctx, client, op)
 	case plan.Update:
 		return client.update(ctx, op.Object, w.options())
 	case plan.DryUpdate:

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"metascript/controller/object"
 	"metascript/engine/tree"
@@ -11,10 +13,10 @@ import (
 // Confirm returns the dry run that has to show that o is needed, and false if o needs none. A child is not deleted because of a
 // difference in which the API server would store nothing else, and not written if that may be so: see Changes.
 func (o Op) Confirm() (Op, bool) {
-	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Last: o.Last, Answered: o.Answered, Doubtful: o.Doubtful}
+	try := Op{Verb: DryUpdate, Object: o.Object, Observed: o.Observed, Wanted: o.Wanted, Content: o.Content, Differs: o.Differs, Last: o.Last, Answered: o.Answered, Doubtful: o.Doubtful}
 	switch {
 	case o.Verb == Delete && o.Updated != nil:
-		try.Object, try.Observed, try.Recreates, try.Why = o.Updated, o.Object, true, "before it is deleted "+o.Why
+		try.Object, try.Observed, try.Recreates, try.Created, try.Why = o.Updated, o.Object, true, o.Replacement, "before it is deleted "+o.Why
 	case o.Verb == Update && o.Doubtful:
 		try.Why = "before it is updated: " + o.Why
 	case o.Verb == Apply && o.Doubtful && !o.Migrate:
@@ -30,28 +32,87 @@ func (o Op) Confirm() (Op, bool) {
 //
 // If the hook returned the same when the child was last written, the child may have the value that was stored then, in a form that an
 // update does not show: an admission webhook may change only creations, or store another value at each write. So fields are returned as
-// unsure, and count if another field manager has written them, unless result has what was stored then, or the child is updated in place
-// and lacks the field. In a requested reconcile they also count if they get the value that the hook returned: maybe what stored another
-// one does not do so any more.
+// unsure, unless result has what was stored then, or the child is updated in place and lacks the field. They count if a new child would
+// have another value, which [Op.Create] and [Op.CreatedOtherwise] find out, or, if that is not known, if another field manager has
+// written them.
+//
+// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields count in place, and are unsure if
+// the child would be recreated.
 func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []Path, err error) {
-	want, stable := WithoutNulls(try.Wanted.Map()), false
-	asWritten(want)
+	want, stable := try.written(), false
 	switch have := try.Observed; {
-	case p.Requested && try.Doubtful:
-		differs, unsure = guessed(have, result, want, try.Last)
-		return differs, unsure, nil
-	case try.Answered && try.Verb == DryRun:
+	case try.Doubtful && (p.Requested || !try.Answered):
+		unsure = concerned(have, result, want, try.Last)
+		if try.Recreates || len(unsure) == 0 && !reordered(try, result) {
+			return nil, unsure, nil
+		}
+		return append(unsure, try.Differs)[0], nil, nil
+	case !try.Answered:
+		differs = append(concerned(have, result, want, try.Last), nil)[0]
+		return differs, nil, nil
+	case try.Verb == DryRun:
 		stable, err = p.appliedBefore(have, result, try)
-	case try.Answered:
-		stable, err = p.storedBefore(have, result, try.Wanted)
-	case try.Doubtful:
-		differs, unsure = guessed(have, result, want, try.Last)
-		return differs, unsure, nil
 	default:
-		return firstConcerned(have, result, want, try.Last), nil, nil
+		stable, err = p.storedBefore(have, result, try.Wanted)
 	}
 	differs, unsure = decided(try, result, want, stable)
 	return differs, unsure, err
+}
+
+// written returns the child that the hook returned in the form in which it is written.
+func (o Op) written() map[string]any {
+	want := WithoutNulls(o.Wanted.Map())
+	asWritten(want)
+	return want
+}
+
+// reordered reports whether a dry run of an apply, with this result, changes nothing but the order of lists.
+func reordered(try Op, result *object.Object) bool {
+	if try.Verb != DryRun {
+		return false
+	}
+	before, sortedBefore, err := fingerprints(try.Observed, try.Object)
+	after, sortedAfter, err2 := fingerprints(result, try.Object)
+	return err == nil && err2 == nil && before != after && sortedBefore == sortedAfter
+}
+
+// Create returns the dry run of a creation that shows how a new child would be stored in place of the one of try, a DryRun or DryUpdate.
+// It has a name of its own, since the one of the child is in use.
+func (o Op) Create() Op {
+	const maxName = 63
+	have, suffix := o.Observed, "-"+sumOf(string(o.Observed.GetUID()))[:5]
+	created := object.New(o.written())
+	if like := cmp.Or(o.Created, o.Object); o.Recreates {
+		created = object.Copy(like)
+	}
+	name := have.GetName()
+	created.SetName(strings.TrimRight(name[:min(len(name), maxName-len(suffix))], "-.") + suffix)
+	return Op{Verb: DryCreate, Object: created, Observed: have, Why: "to compare it with " + object.Describe(have)}
+}
+
+// CreatedOtherwise returns the first field of the child of try that a new child would have otherwise, according to two dry runs of its
+// creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time.
+func (o Op) CreatedOtherwise(first, second *object.Object) Path {
+	want := o.written()
+	unstable := map[string]bool{}
+	for _, field := range concerned(named(first, o.Observed), named(second, o.Observed), want, nil) {
+		unstable[field.String()] = true
+	}
+	var found Path
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, nil, func(at Path, before, _, wanted any) bool {
+		if !unstable[at.String()] && diffValue(at, before, wanted) != nil {
+			found = slices.Clone(at)
+		}
+		return found == nil
+	})
+	return found
+}
+
+// named returns o with the name of another object.
+func named(o, as *object.Object) *object.Object {
+	renamed := object.Copy(o)
+	renamed.SetName(as.GetName())
+	return renamed
 }
 
 // Unsure returns the fields that an update of try would change, if its dry run has failed because one of them is immutable and the hook
@@ -99,27 +160,11 @@ func decided(try Op, result *object.Object, want map[string]any, stable bool) (d
 	return differs, unsure
 }
 
-// guessed is decided if it is not known whether the hook returned the same when the child was last written: a field also counts if it gets
-// the wanted value, or is removed.
-func guessed(have, result *object.Object, want, last map[string]any) (differs Path, unsure []Path) {
-	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, before, after, wanted any) bool {
-		switch {
-		case wanted == nil && after != nil: // another default of a field that the hook does not return
-		case wanted == nil || sameMeaning(after, wanted) && !sameMeaning(before, wanted):
-			differs = slices.Clone(at)
-		default:
-			unsure = append(unsure, slices.Clone(at))
-		}
-		return differs == nil && len(unsure) < maxUnsure
-	})
-	return differs, unsure
-}
-
-// firstConcerned returns the first field of want or last that differs between have and result.
-func firstConcerned(have, result *object.Object, want, last map[string]any) (found Path) {
+// concerned returns the fields of want or last that differ between have and result, up to maxUnsure.
+func concerned(have, result *object.Object, want, last map[string]any) (found []Path) {
 	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, _, _ any) bool {
-		found = slices.Clone(at)
-		return false
+		found = append(found, slices.Clone(at))
+		return len(found) < maxUnsure
 	})
 	return found
 }

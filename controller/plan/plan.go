@@ -39,7 +39,7 @@ const (
 	Apply        Verb = "apply"             // server-side apply with force, if the object has the resourceVersion, or does not exist
 	DryRun       Verb = "dry run"           // an Apply that is not stored; see AfterDryRun
 	DryUpdate    Verb = "dry run of update" // an Update that is not stored; see Op.Confirm
-	DryCreate    Verb = "dry run of create" // a Create that is not stored; see Op.Try
+	DryCreate    Verb = "dry run of create" // a Create that is not stored; see Op.Try and Op.Create
 	Delete       Verb = "delete"            // with background propagation, if the object has the UID and the resourceVersion
 )
 
@@ -80,8 +80,9 @@ type Op struct {
 	Answered bool
 	Doubtful bool
 
-	// For a DryRun and a DryUpdate: whether the child is recreated if it differs.
+	// For a DryRun and a DryUpdate: whether the child is recreated if it differs; and the object that is created then.
 	Recreates bool
+	Created   *object.Object
 }
 
 // Creates reports whether o creates an object.

@@ -221,6 +221,9 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	if differs == nil {
 		differs = more
 	}
+	if differs == nil {
+		differs = difference(tree.GoMap(applied), contentOf(config)) // in the order of a list, or in what may not be stored
+	}
 	j := because(differs, "")
 	j.doubtful, j.last = true, applied // whether the answer has changed is not known
 	return j

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"metascript/controller/object"
+)
+
+// podWith returns a Pod as a hook returns it.
+func podWith(t *testing.T, labels, spec string) *object.Object {
+	t.Helper()
+	return parseObject(t, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, labels: %s}, spec: %s}`, labels, spec))
+}
+
+// An answer that changed before a restart is found after it, with server-side apply: whether the hook returned the same is not known then.
+func TestChangedAnswerAfterRestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after [2]string // labels and spec
+		byDefault     any       // the replicas, if they are not returned any more
+		onlyInPlace   bool
+	}{
+		"another value":                 {before: [2]string{"{}", "{image: a}"}, after: [2]string{"{}", "{image: b}"}},
+		"an item of a list less":        {before: [2]string{"{}", "{rules: [{verbs: [get, delete]}]}"}, after: [2]string{"{}", "{rules: [{verbs: [get]}]}"}},
+		"a rule less":                   {before: [2]string{"{}", "{rules: [{verbs: [get]}, {verbs: [delete]}]}"}, after: [2]string{"{}", "{rules: [{verbs: [get]}]}"}},
+		"an argument less":              {before: [2]string{"{}", "{args: [a, b]}"}, after: [2]string{"{}", "{args: [a]}"}},
+		"no arguments":                  {before: [2]string{"{}", "{args: [a, b]}"}, after: [2]string{"{}", "{args: []}"}},
+		"another order":                 {before: [2]string{"{}", "{args: [a, b]}"}, after: [2]string{"{}", "{args: [b, a]}"}},
+		"another order of items":        {before: [2]string{"{}", "{init: [{name: a}, {name: b}]}"}, after: [2]string{"{}", "{init: [{name: b}, {name: a}]}"}, onlyInPlace: true},
+		"an empty text":                 {before: [2]string{"{}", "{data: x}"}, after: [2]string{"{}", `{data: ""}`}},
+		"a label that is no quantity":   {before: [2]string{`{v: "1.10"}`, "{}"}, after: [2]string{`{v: "1.1"}`, "{}"}},
+		"a text that is no duration":    {before: [2]string{"{}", "{data: 60s}"}, after: [2]string{"{}", "{data: 1m}"}},
+		"an empty map more":             {before: [2]string{"{}", "{x: y}"}, after: [2]string{"{}", "{x: y, tls: {}}"}},
+		"a field less, with a default":  {before: [2]string{"{}", "{x: y, replicas: 3}"}, after: [2]string{"{}", "{x: y}"}, byDefault: int64(1)},
+		"a field less, without default": {before: [2]string{"{}", "{x: y, replicas: 3}"}, after: [2]string{"{}", "{x: y}"}},
+	} {
+		for _, method := range []Method{InPlace, Recreate} {
+			old, want := podWith(t, c.before[0], c.before[1]), podWith(t, c.after[0], c.after[1])
+			have, result := applied(t, old, nil), applied(t, want, nil)
+			if c.byDefault != nil {
+				result.Map()["spec"].(map[string]any)["replicas"] = c.byDefault
+			}
+			policy := onServerSide(method).of(t, configOf(t, old))
+			planned, err := Children(setOf(have), setOf(want), policy)
+			if err != nil || len(planned.Ops) != 1 {
+				t.Errorf("%s: %s: operations %v, error %v", name, method, texts(planned.Ops), err)
+				continue
+			}
+			try, needed := planned.Ops[0].Confirm()
+			if planned.Ops[0].Verb == DryRun {
+				try, needed = planned.Ops[0], true
+			}
+			if !needed {
+				continue // it is written
+			}
+			differs, unsure, err := policy.Changes(try, result)
+			if err != nil || method == InPlace && differs == nil {
+				t.Errorf("%s: in place: no difference, unsure %v, error %v", name, unsure, err)
+			}
+			recreated := len(unsure) > 0 && (c.byDefault != nil || name == "a field less, without default" || try.CreatedOtherwise(result, result) != nil)
+			if method == Recreate && recreated == c.onlyInPlace {
+				t.Errorf("%s: it is recreated: %t, unsure %v", name, recreated, unsure)
+			}
+		}
+	}
+}
+
+// What a new child would have otherwise.
+func TestCreatedOtherwise(t *testing.T) {
+	want := podWith(t, "{}", "{image: a, cpu: 1000m, at: now, list: [{name: x, value: v}]}")
+	for name, c := range map[string]struct{ have, first, second, differs string }{
+		"the same":                      {"{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", ""},
+		"more fields":                   {"{image: a, theirs: 1}", "{image: a, theirs: 2}", "{image: a, theirs: 2}", ""},
+		"another value":                 {"{image: b}", "{image: a}", "{image: a}", "spec.image"},
+		"another one each time":         {"{at: t1}", "{at: t2}", "{at: t3}", ""},
+		"that and another value":        {"{at: t1, image: b}", "{at: t2, image: a}", "{at: t3, image: a}", "spec.image"},
+		"what the hook returned":        {"{image: a}", "{image: new}", "{image: new}", ""},
+		"an item that is not there":     {"{list: []}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list"},
+		"a value in an item":            {"{list: [{name: x, value: w}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list[0].value"},
+		"an item among those of others": {"{list: [{name: o, value: p}, {name: x, value: v}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", ""},
+	} {
+		of := func(spec string) *object.Object { return podWith(t, "{}", spec) }
+		first, second := of(c.first), of(c.second)
+		first.SetName("a-x")
+		second.SetName("a-x")
+		if got := (Op{Observed: of(c.have), Wanted: want}).CreatedOtherwise(first, second).String(); got != c.differs {
+			t.Errorf("%s: got %q, want %q", name, got, c.differs)
+		}
+	}
+}
+
+// The creation that is tried has a valid name of its own.
+func TestTriedCreation(t *testing.T) {
+	want := podWith(t, "{}", "{image: a}")
+	have := object.Copy(want)
+	have.SetUID("u")
+	for name, expected := range map[string]string{
+		"a": "a-0bfe9", "a.b": "a.b-0bfe9",
+		"a123456789-123456789-123456789-123456789-123456789-123456-89-123456789": "a123456789-123456789-123456789-123456789-123456789-123456-0bfe9",
+	} {
+		have.SetName(name)
+		op := Op{Verb: DryRun, Object: want, Observed: have, Wanted: want, Recreates: true}.Create()
+		if got := op.Object.GetName(); got != expected || len(got) > 63 {
+			t.Errorf("%s: got %s", name, got)
+		}
+		if have.GetName() != name || want.GetName() != "a" || op.Object.GetUID() != "" {
+			t.Errorf("%s: %v", name, op.Object)
+		}
+	}
+}
