@@ -149,6 +149,7 @@ type Response struct {
 	Children    *object.Set    // in the order of the response, completed for the plan
 	ResyncAfter time.Duration  // after which the parent is reconciled again; zero if the hook did not request it
 	Finalized   bool
+	Holders     Holders // which are not deleted to be recreated
 
 	NotFinalized bool // the hook returned that finalization is not complete; without effect, but a part of the answer
 

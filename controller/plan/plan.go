@@ -122,6 +122,7 @@ type Rules map[object.Kind]Method
 type Policy struct {
 	Rules                  Rules
 	ServerSide             bool                                  // by server-side apply; else by dynamic apply
+	InPlace                map[types.UID]bool                    // children that are updated where their method would delete and recreate them
 	Memory                 Memory                                // nil: it is not used
 	Kept                   map[types.UID]Kept                    // by child; see Nulls
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
@@ -202,6 +203,9 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it is created again by a later sync
+	}
+	if have != nil && updates(method) && p.InPlace[have.GetUID()] {
+		method = InPlace
 	}
 	by, err := p.strategy(want)
 	switch {
