@@ -159,7 +159,7 @@ type Response struct {
 	Related  []RelatedRule // of a customize hook, whose response has no other field
 	Events   []Event       // to record on the parent
 	Warnings []error       // about mistakes that were tolerated, for events on the parent
-	Unread   error         // the warning that all children are deleted for no reason that the script has read; nil: none, or not known
+	Unread   error         // the warning that all children are deleted, for no reason that the script has read, or that the webhook says; nil: none
 
 	// Indexes are the positions of the children in the list that the hook returned; see Place.
 	Indexes map[object.Ref]int

@@ -21,8 +21,8 @@ const maxDepth = 10000
 // maxDuplicates is how many duplicate keys are reported.
 const maxDuplicates = 100
 
-// Decode reads one JSON object; nothing may follow it in r. If duplicates is true, twice has an error for each key that
-// occurs more than once in an object, up to maxDuplicates. err is an error of r, or says why the text is not a JSON object.
+// Decode reads one JSON object; nothing may follow it in r. twice has an error for each key of this object that occurs
+// more than once, and if duplicates is true, for those of the objects in it too, up to maxDuplicates. err is an error of r, or says why the text is not a JSON object.
 func Decode(r io.Reader, duplicates bool) (tree map[string]any, twice []error, err error) {
 	r = &compact{r: r}
 	d := decoder{Decoder: json.NewDecoder(r), duplicates: duplicates, seen: map[string]bool{}}
@@ -87,7 +87,7 @@ func (d *decoder) object(depth int) (any, error) {
 		}
 		key := token.(string) // which Token sees to
 		if _, twice := m[key]; twice {
-			d.note(key)
+			d.note(key, depth)
 		}
 		d.push(key, ".")
 		m[key], err = d.value(depth + 1)
@@ -133,8 +133,8 @@ func (d *decoder) pop() {
 }
 
 // note records a key that occurs twice in the object at path.
-func (d *decoder) note(key string) {
-	if !d.duplicates || len(d.twice) >= maxDuplicates {
+func (d *decoder) note(key string, depth int) {
+	if !d.duplicates && depth > 0 || len(d.twice) >= maxDuplicates {
 		return
 	}
 	if len(d.path) > 0 {
