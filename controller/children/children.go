@@ -445,11 +445,15 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
 	case ref != nil:
-		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
+		return fmt.Errorf("create %s: it exists already and belongs to %s %s: give the child another name; if you delete it instead, what is in it is lost", object.Describe(child), ref.Kind, ref.Name)
 	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(existing.GetLabels())):
 		return kube.ErrRequeue // the next reconcile adopts it
 	}
-	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
+	why := "does not belong to " + object.Describe(parent) + ": give the child another name"
+	if expect.Selector != nil {
+		why = fmt.Sprintf("is not adopted since its labels do not match %q: set labels on it that match, or give the child another name", expect.Selector)
+	}
+	return fmt.Errorf("create %s: it exists already, and %s; if you delete it instead, what is in it is lost", object.Describe(child), why)
 }
 
 // noteLeft notes a child that the cache does not have because it has lost its label, so that the next reconcile releases it.
