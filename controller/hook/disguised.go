@@ -15,7 +15,7 @@ import (
 // checkNone returns an error for an answer in the form of a webhook's without children, while there are some that this would delete, if it
 // looks like another answer that was not understood:
 //
-//   - it has the list twice, or only null in it
+//   - it has a key twice whose first value is not empty, or only null in the list
 //   - it has fields of an HTTP response
 //   - it has no list, or null, and an unknown key
 //   - it has an empty list, and an unknown key that has children, or that means an error
@@ -91,7 +91,7 @@ func isError(key string) bool {
 	return strings.EqualFold(key, "error") || strings.EqualFold(key, "errors")
 }
 
-// repeated returns an error for each key that occurs twice in the answer with this text: the last one counts.
+// repeated returns an error for each key that occurs twice in the answer with this text, with another value than an empty one before the last.
 func repeated(text []byte) []error {
 	_, twice, _ := jsontree.Decode(bytes.NewReader(text), false) // it was decoded before
 	return twice

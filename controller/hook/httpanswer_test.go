@@ -225,6 +225,9 @@ func TestRepeatedKeyDeletesNothing(t *testing.T) {
 		if _, err := h.Call(t.Context(), req); err == nil || !strings.HasSuffix(err.Error(), `no children in the answer, which would delete the 2 there are: duplicate field "children"`) {
 			t.Errorf("error %v", err)
 		}
+		if resp := ask(t, answerWith(t, 200, `{"children": [], "children": []}`+blanks), req); resp.Children.Len() != 0 {
+			t.Errorf("children %v", children(resp))
+		}
 		h = answerWith(t, 200, `{"children": [], "children": [`+pod+`]}`+blanks)
 		if resp := ask(t, h, req); resp.Children.Len() != 1 {
 			t.Errorf("children %v", children(resp))

@@ -197,7 +197,7 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 	return w.decode(answer, req, func() []error { return repeated(body) })
 }
 
-// decode converts and checks a response. twice returns an error for each key of it that occurs twice.
+// decode converts and checks a response. See decodeOptions.twice.
 func (w *Webhook) decode(answer map[string]any, req *Request, twice func() []error) (*Response, error) {
 	resp, err := decode(answer, req, decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true, twice: twice})
 	if err == nil {

@@ -73,7 +73,7 @@ type decodeOptions struct {
 	listed        bool // refuse missing children: the answer has a form that Metacontroller does not have
 	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
 
-	twice func() []error // returns an error for each key of the answer that occurs twice; may be nil
+	twice func() []error // returns an error for each key of the answer that occurs twice, of which a value is lost; may be nil
 
 	absent absent.Search // finds texts that a script made of a missing value
 }

@@ -21,8 +21,9 @@ const maxDepth = 10000
 // maxDuplicates is how many duplicate keys are reported.
 const maxDuplicates = 100
 
-// Decode reads one JSON object; nothing may follow it in r. twice has an error for each key of this object that occurs
-// more than once, and if duplicates is true, for those of the objects in it too, up to maxDuplicates. err is an error of r, or says why the text is not a JSON object.
+// Decode reads one JSON object; nothing may follow it in r. If duplicates is true, twice has an error for each key that
+// occurs more than once in an object, up to maxDuplicates; otherwise only for a key of the whole object whose first value is a list or an
+// object that is not empty, since the last value counts. err is an error of r, or says why the text is not a JSON object.
 func Decode(r io.Reader, duplicates bool) (tree map[string]any, twice []error, err error) {
 	r = &compact{r: r}
 	d := decoder{Decoder: json.NewDecoder(r), duplicates: duplicates, seen: map[string]bool{}}
@@ -86,8 +87,8 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, err
 		}
 		key := token.(string) // which Token sees to
-		if _, twice := m[key]; twice {
-			d.note(key, depth)
+		if before, twice := m[key]; twice && (d.duplicates || depth == 0 && hasContent(before)) {
+			d.note(key)
 		}
 		d.push(key, ".")
 		m[key], err = d.value(depth + 1)
@@ -133,8 +134,8 @@ func (d *decoder) pop() {
 }
 
 // note records a key that occurs twice in the object at path.
-func (d *decoder) note(key string, depth int) {
-	if !d.duplicates && depth > 0 || len(d.twice) >= maxDuplicates {
+func (d *decoder) note(key string) {
+	if len(d.twice) >= maxDuplicates {
 		return
 	}
 	if len(d.path) > 0 {
@@ -144,6 +145,17 @@ func (d *decoder) note(key string, depth int) {
 		d.seen[key] = true
 		d.twice = append(d.twice, fmt.Errorf("duplicate field %q", key))
 	}
+}
+
+// hasContent reports whether v is a list or an object that is not empty.
+func hasContent(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return false
 }
 
 // end returns an error if something follows the object.
