@@ -93,7 +93,8 @@ import (
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       store what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
-//	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
+//	untold [random] SECRET...  check that no part of these values, nor of their base64, is in logs, events, conditions or metrics; random:
+//	                           no long part
 //	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
 //	mutator                    run an admission webhook that stores another value at each write of a ConfigMap with the label guarded
 //	rival RESOURCE/NAME update|apply MAX JSON
