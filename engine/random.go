@@ -20,8 +20,8 @@ type Random struct {
 	Key []byte
 	// Known are values that are returned in place of derived ones, by their [Draw.Label].
 	Known map[string]string
-	// Drawn is called with each value that was derived or known, perhaps several times, from the goroutine that runs the script; nil is
-	// not called.
+	// Drawn is called with each value that was derived, known or observed, perhaps several times, from the goroutine that runs the
+	// script; nil is not called.
 	Drawn func(Draw) error
 }
 
@@ -30,9 +30,13 @@ type Draw struct {
 	Label  string // the function, and the arguments on which the value depends
 	Value  string // as text
 	Secret bool   // the value must not be shown
+
+	// Observed says that the value stood in an observed Secret, which the script passed, so that it was neither derived nor known. Then
+	// there is no Label, and [MaxDraws] does not count it.
+	Observed bool
 }
 
-// MaxDraws is how many different values one call may draw.
+// MaxDraws is how many different values one call may draw, besides those that it passes back.
 const MaxDraws = 1000
 
 // Draw calls Drawn. It does nothing if r is nil.
@@ -54,7 +58,10 @@ func (r *Random) bounded() *Random {
 	limited.Drawn = func(d Draw) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if labels[d.Label] = true; len(labels) > MaxDraws {
+		if !d.Observed {
+			labels[d.Label] = true
+		}
+		if len(labels) > MaxDraws {
 			return &Error{Kind: KindRuntime, Msg: fmt.Sprintf("more than %d random values in one call", MaxDraws)}
 		}
 		if drawn == nil {

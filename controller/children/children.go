@@ -80,7 +80,9 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		return plan.Plan{}, err
 	}
 	w.missing = lacksChild(children, response.Children)
-	planned, err := plan.Children(children, response.Children, w.Policy(parent))
+	policy := w.Policy(parent)
+	policy.InPlace = response.Holders
+	planned, err := plan.Children(children, response.Children, policy)
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
@@ -98,17 +100,19 @@ func lacksChild(observed, desired *object.Set) bool {
 	return false
 }
 
-// Rolling returns the writes to existing children of kinds that roll which are not as latest, the children of the latest revision, has
+// Rolling returns the writes to existing children of kinds that roll which are not as latest, the response for the latest revision, has
 // them; see observe.PlanObserver. A child that does not exist is created at once, and one that is not desired any more is deleted.
-func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children, latest *object.Set) (writes []observe.Write) {
+func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children *object.Set, latest *hook.Response) (writes []observe.Write) {
 	have, want := &object.Set{}, &object.Set{}
-	for o := range latest.Added() {
+	for o := range latest.Children.Added() {
 		if child := children.Get(o.GroupVersionKind(), object.KeyOf(o)); child != nil && w.Binding.Rules[o.GroupVersionKind()].Rolls() {
 			have.Put(child)
 			want.Put(o)
 		}
 	}
-	planned, _ := plan.Children(have, want, w.Policy(parent)) // an error is returned again when the step is planned
+	policy := w.Policy(parent)
+	policy.InPlace = latest.Holders
+	planned, _ := plan.Children(have, want, policy) // an error is returned again when the step is planned
 	for _, op := range planned.Ops {
 		after := op.Updated // of a Delete
 		if op.Verb == plan.Update {
@@ -485,8 +489,19 @@ func (w *Writer) writeError(ctx context.Context, parent *object.Object, op plan.
 		return nil // it was to be deleted
 	case !op.Creates() && kube.Outdated(err):
 		return kube.Requeue(err)
+	case w.recreates(op.Observed) && apierrors.IsInvalid(err):
+		return fmt.Errorf("%w; it is not deleted to be recreated, since a random value stands in it, which may be another one then: return what it has, or return it with another name, or delete it yourself if the value may change", err)
 	}
 	return err
+}
+
+// recreates reports whether a child would be recreated if the script had not passed back a random value that stands in it.
+func (w *Writer) recreates(child *object.Object) bool {
+	if child == nil || w.response == nil || !w.response.Holders[child.GetUID()] {
+		return false
+	}
+	method := w.Binding.Rules[child.GroupVersionKind()]
+	return method == plan.Recreate || method == plan.RollingRecreate
 }
 
 // alreadyExists returns why a child could not be created although the cache does not have it: either the cache is stale, and
@@ -513,11 +528,15 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
 	case ref != nil:
-		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
+		return fmt.Errorf("create %s: it exists already and belongs to %s %s: give the child another name; if you delete it instead, what is in it is lost", object.Describe(child), ref.Kind, ref.Name)
 	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(existing.GetLabels())):
 		return kube.ErrRequeue // the next reconcile adopts it
 	}
-	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
+	why := "does not belong to " + object.Describe(parent) + ": give the child another name"
+	if expect.Selector != nil {
+		why = fmt.Sprintf("is not adopted since its labels do not match %q: set labels on it that match, or give the child another name", expect.Selector)
+	}
+	return fmt.Errorf("create %s: it exists already, and %s; if you delete it instead, what is in it is lost", object.Describe(child), why)
 }
 
 // noteLeft notes a child that the cache does not have because it has lost its label, so that the next reconcile releases it.
@@ -635,7 +654,11 @@ func (w *Writer) ReportSuppressed(parent *object.Object, left []plan.Suppressed)
 	for _, l := range left {
 		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted
 		if w.Memory.suppressed[child] != difference {
-			w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: delete the child, or set another method", object.Describe(l.Child), l.Field)
+			advice := "delete the child, or set another method"
+			if w.response != nil && w.response.Holders[l.Child.GetUID()] {
+				advice = "set another method. If you delete the child instead, its random values may be other ones then"
+			}
+			w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: %s", object.Describe(l.Child), l.Field, advice)
 		}
 		reported[child] = difference
 	}

@@ -69,10 +69,10 @@ func (w *Webhook) stream(first []byte, rest *bodies.Reader, req *Request) (*Resp
 	if err != nil {
 		return nil, notAnObject(err, first)
 	}
-	if len(twice) > 0 {
+	if w.Strict && len(twice) > 0 {
 		return nil, errors.Join(twice...)
 	}
-	return decode(answer, req, w.decodeOptions())
+	return w.decode(answer, req, func() []error { return twice })
 }
 
 // reserve takes memory of InFlight for a response of this length, or, if the length is not known, of any length up to limit.

@@ -149,6 +149,7 @@ type Response struct {
 	Children    *object.Set    // in the order of the response, completed for the plan
 	ResyncAfter time.Duration  // after which the parent is reconciled again; zero if the hook did not request it
 	Finalized   bool
+	Holders     Holders // which are not deleted to be recreated
 
 	NotFinalized bool // the hook returned that finalization is not complete; without effect, but a part of the answer
 
@@ -158,7 +159,7 @@ type Response struct {
 	Related  []RelatedRule // of a customize hook, whose response has no other field
 	Events   []Event       // to record on the parent
 	Warnings []error       // about mistakes that were tolerated, for events on the parent
-	Unread   error         // the warning that all children are deleted for no reason that the script has read; nil: none, or not known
+	Unread   error         // the warning that all children are deleted, for no reason that the script has read, or that the webhook says; nil: none
 
 	// Indexes are the positions of the children in the list that the hook returned; see Place.
 	Indexes map[object.Ref]int

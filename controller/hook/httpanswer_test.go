@@ -147,9 +147,9 @@ func TestAnswerWithoutKnownKey(t *testing.T) {
 // These are the answers that delete all children in Metacontroller too, and that may be meant so.
 func TestAnswerWithoutChildrenOfWebhook(t *testing.T) {
 	for shape, answers := range map[Shape][]string{
-		Composite: {`{}`, `{children: null}`, `{children: []}`, `{status: {a: 1}}`, `{status: null}`, `{finalized: true}`, `{resyncAfterSeconds: 1, x: 1}`,
-			`{children: null, attachments: null, labels: null, annotations: null}`, `{children: [], attachments: [{}]}`, `{children: [], body: {}}`},
-		Decorator: {`{}`, `{attachments: null, children: null}`, `{labels: {a: b}}`, `{attachments: [], children: [{}], statusCode: 200}`},
+		Composite: {`{}`, `{children: null}`, `{children: []}`, `{status: {a: 1}}`, `{status: null}`, `{finalized: true}`, `{children: [], x: 1}`, `{children: [], error: null, errors: [], code: 0}`,
+			`{children: null, attachments: null, labels: null, annotations: null}`, `{children: [], attachments: [], labels: {a: b}}`, `{children: [], data: {children: []}}`},
+		Decorator: {`{}`, `{attachments: null, children: null}`, `{labels: {a: b}}`, `{attachments: [], children: []}`},
 	} {
 		for _, answer := range answers {
 			for _, speaker := range loose {
@@ -167,6 +167,89 @@ func TestAnswerOfSyncToCustomize(t *testing.T) {
 	for _, speaker := range loose {
 		if resp := ask(t, speakers[speaker](t, `{children: [], status: {}}`), customizing(t)); len(resp.Related) != 0 {
 			t.Errorf("from a %s: %d rules", speaker, len(resp.Related))
+		}
+	}
+}
+
+// An answer that has one known key, and the real answer or an error elsewhere, deletes nothing.
+func TestDisguisedAnswerDeletesNothing(t *testing.T) {
+	const none, list = "no children in the answer, which would delete the 2 there are: ", "status, children, resyncAfterSeconds, finalized and events"
+	req := observing(t, newRequest(t), "a", "b")
+	checkRefusals(t, req, loose, []refusal{
+		{"another case", `{status: {}, Children: [{}]}`, none + `unknown key "Children" in the answer: did you mean "children"?`},
+		{"another case beside an empty list", `{children: [], CHILDREN: [{}]}`, none + `unknown key "CHILDREN" in the answer: did you mean "children"?`},
+		{"misspelled beside an empty list", `{children: [], childs: [{}]}`, none + `unknown key "childs" in the answer: did you mean "children"?`},
+		{"the list of the other kind", `{children: [], attachments: [{}]}`, none + `unknown key "attachments" in the answer: did you mean "children"?`},
+		{"an error", `{error: boom, status: {}}`, none + `unknown key "error" in the answer: it may have ` + list},
+		{"an error beside an empty list", `{error: boom, status: {}, children: []}`, none + `unknown key "error" in the answer: it may have ` + list},
+		{"an error that is an object", `{Error: {message: boom}, children: null}`, none + `unknown key "Error" in the answer: it may have ` + list},
+		{"a status code beside an empty list", `{code: 503, children: []}`, none + `unknown key "code" in the answer: it may have ` + list},
+		{"an HTTP response with an empty list", `{statusCode: 500, body: e, children: []}`, none + `it is an HTTP response, with body and statusCode: answer with the object that is its body`},
+		{"the answer in a field", `{response: {children: [{}]}, status: {}}`, none + `unknown key "response" in the answer: it may have ` + list},
+		{"the answer in a field, beside an empty list", `{response: {children: [{}]}, children: []}`, none + `unknown key "response" in the answer: it may have ` + list},
+		{"a CloudEvent", `{specversion: "1.0", data: {children: []}, status: {}}`, none + `unknown key "data" in the answer: it may have ` + list},
+		{"only null", `{children: [null, null]}`, `only null in the list children, which would delete the 2 there are: answer with [] to delete them on purpose`},
+	})
+	for _, answer := range []string{
+		`{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}], Children: [], error: boom, code: 500, body: {}, data: {children: []}, labels: {}}`,
+		`{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, null], status: {}, requeue: true}`,
+	} {
+		for _, speaker := range loose {
+			if resp := ask(t, speakers[speaker](t, answer), req); resp.Children.Len() != 1 {
+				t.Errorf("%s from a %s: children %v", answer, speaker, children(resp))
+			}
+			if speaker == "webhook" {
+				ask(t, speakers[speaker](t, `{error: boom, status: {}}`), newRequest(t)) // there is nothing to delete
+			}
+		}
+	}
+}
+
+func TestFinalizedIsMeantWhateverElseItSays(t *testing.T) {
+	req := observing(t, newRequest(t), "a", "b")
+	req.Finalizing = true
+	if resp := ask(t, speakers["webhook"](t, `{finalized: true, message: bye}`), req); !resp.Finalized {
+		t.Error("not finalized")
+	}
+	checkRefusals(t, req, loose, []refusal{
+		{"another case", `{finalized: false, Children: [{}]}`, `no children in the answer, which would delete the 2 there are: unknown key "Children" in the answer: did you mean "children"?`},
+		{"no word about it", `{status: {}, message: bye}`, `no children in the answer, which would delete the 2 there are: unknown key "message" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
+	})
+}
+
+func TestRepeatedKeyDeletesNothing(t *testing.T) {
+	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}`
+	req := observing(t, newRequest(t), "a", "b")
+	for _, blanks := range []string{"", strings.Repeat(" ", smallBody)} {
+		h := answerWith(t, 200, `{"children": [`+pod+`], "children": []}`+blanks)
+		if _, err := h.Call(t.Context(), req); err == nil || !strings.HasSuffix(err.Error(), `no children in the answer, which would delete the 2 there are: duplicate field "children"`) {
+			t.Errorf("error %v", err)
+		}
+		if resp := ask(t, answerWith(t, 200, `{"children": [], "children": []}`+blanks), req); resp.Children.Len() != 0 {
+			t.Errorf("children %v", children(resp))
+		}
+		h = answerWith(t, 200, `{"children": [], "children": [`+pod+`]}`+blanks)
+		if resp := ask(t, h, req); resp.Children.Len() != 1 {
+			t.Errorf("children %v", children(resp))
+		}
+	}
+}
+
+func TestSilentDeletionOfWebhookIsReported(t *testing.T) {
+	two := observing(t, newRequest(t), "a", "b")
+	finalizing := observing(t, newRequest(t), "a", "b")
+	finalizing.Finalizing = true
+	for answer, want := range map[string]string{
+		`{"status": {}}`:   "the answer has no children, so that all 2 are deleted: is that meant? If the webhook always answers with children, set missingChildren: Hold",
+		`{"children": []}`: "", `{"children": null}`: "",
+	} {
+		if resp := ask(t, answerWith(t, 200, answer), two); resp.Unread == nil && want != "" || resp.Unread != nil && resp.Unread.Error() != want {
+			t.Errorf("%s: warning %v, want %q", answer, resp.Unread, want)
+		}
+	}
+	for _, req := range []*Request{observing(t, newRequest(t), "a"), finalizing, newRequest(t)} {
+		if resp := ask(t, answerWith(t, 200, `{}`), req); resp.Unread != nil {
+			t.Error(resp.Unread)
 		}
 	}
 }

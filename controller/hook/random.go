@@ -2,9 +2,13 @@ package hook
 
 import (
 	"context"
+	"encoding/base64"
 	"maps"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/engine"
 )
@@ -40,9 +44,14 @@ func (d *Draws) add(one engine.Draw) {
 	d.got[one.Label] = one.Value
 }
 
-// random returns what gives a call random values. The redactor removes those that are secret.
-func (s *Script) random(req *Request, redactor *redact.Redactor) *engine.Random {
+// random returns what gives a call random values. The redactor removes those that are secret, and back learns those that the script
+// passed back.
+func (s *Script) random(req *Request, redactor *redact.Redactor, back *passedBack) *engine.Random {
 	r := &engine.Random{Drawn: func(d engine.Draw) error {
+		if d.Observed {
+			back.note(d.Value)
+			return nil
+		}
 		if d.Secret {
 			redactor.AddTexts(d.Value)
 		}
@@ -56,4 +65,59 @@ func (s *Script) random(req *Request, redactor *redact.Redactor) *engine.Random 
 		r.FindKey = func(ctx context.Context) ([]byte, error) { return s.Key(ctx, req.Parent) }
 	}
 	return r
+}
+
+// Holders are the observed children in which a random value stands that the script passed back. The value is nowhere else: when such a
+// child was deleted, the script would get another one, if the key of the server or the UID of the parent is another one by then.
+type Holders map[types.UID]bool
+
+// With returns the Holders of both.
+func (h Holders) With(more Holders) Holders {
+	if len(more) == 0 {
+		return h
+	}
+	all := maps.Clone(more)
+	maps.Copy(all, h)
+	return all
+}
+
+// passedBack finds the Holders of one call.
+type passedBack struct {
+	children *object.Set
+
+	mu    sync.Mutex // guards the fields below
+	found Holders
+	by    map[string][]types.UID // the observed Secrets with a value, by the value as it stands in their data; nil: not looked up yet
+}
+
+// note adds the Secrets with a value. They are found by it, and not by the object that the script passed, which may be a copy of a part.
+func (h *passedBack) note(value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.by == nil {
+		h.by, h.found = valuesOf(h.children), Holders{}
+	}
+	for _, uid := range h.by[base64.StdEncoding.EncodeToString([]byte(value))] {
+		h.found[uid] = true
+	}
+}
+
+func (h *passedBack) all() Holders {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.found)
+}
+
+// valuesOf returns the Secrets of a set by their values.
+func valuesOf(children *object.Set) map[string][]types.UID {
+	by := map[string][]types.UID{}
+	if children == nil {
+		return by
+	}
+	for _, secret := range children.Group(object.Kind{Version: "v1", Kind: "Secret"}) {
+		for _, value := range secret.TextsAt("data") {
+			by[value] = append(by[value], secret.GetUID())
+		}
+	}
+	return by
 }

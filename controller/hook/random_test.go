@@ -69,3 +69,36 @@ func TestNoAnswerHasSecretOfServer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a script passes back is found by its value, in a copy of the Secret too. It is not drawn, and the recordings do not have it.
+func TestHoldersAreSecretsWithValuesThatArePassedBack(t *testing.T) {
+	req := newRequest(t)
+	req.Children, req.Draws = &object.Set{}, &Draws{}
+	for name, value := range map[string]string{"held": "aHVudGVyMg==", "other": "b3RoZXI=", "copy": "aHVudGVyMg=="} {
+		req.Children.Put(object.New(map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "default", "name": name, "uid": "uid-of-" + name}, "data": map[string]any{"password": value},
+		}))
+	}
+	draws := []engine.Draw{{Label: "p", Value: "other", Secret: true}}
+	s := &Script{Function: Sync, Program: &program{call: func(_ context.Context, _ string, _ map[string]any, env engine.Env) (map[string]any, error) {
+		for _, d := range draws {
+			if err := env.Random.Draw(d); err != nil {
+				return nil, err
+			}
+		}
+		return map[string]any{"children": []any{}}, nil
+	}}}
+	for _, want := range []Holders{nil, {"uid-of-held": true, "uid-of-copy": true}} {
+		answer, err := s.Call(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, answer.Holders); diff != "" {
+			t.Error(diff)
+		}
+		draws = append(draws, engine.Draw{Value: "hunter2", Secret: true, Observed: true})
+	}
+	if diff := cmp.Diff(map[string]string{"p": "other"}, req.Draws.All()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -38,10 +38,12 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	redactor := req.redactor(ctx)
 	prints := s.printer(req, redactor)
 	defer prints.flush()
-	resp, err := s.run(ctx, req, prints, s.random(req, redactor))
+	back := &passedBack{children: req.Children}
+	resp, err := s.run(ctx, req, prints, s.random(req, redactor, back))
 	if err != nil {
 		return nil, redactor.Error(err)
 	}
+	resp.Holders = back.all()
 	for i, warning := range resp.Warnings {
 		resp.Warnings[i] = redactor.Error(warning)
 	}

@@ -194,11 +194,16 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	return decode(answer, req, w.decodeOptions())
+	return w.decode(answer, req, func() []error { return repeated(body) })
 }
 
-func (w *Webhook) decodeOptions() decodeOptions {
-	return decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true}
+// decode converts and checks a response. See decodeOptions.twice.
+func (w *Webhook) decode(answer map[string]any, req *Request, twice func() []error) (*Response, error) {
+	resp, err := decode(answer, req, decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true, twice: twice})
+	if err == nil {
+		resp.Unread = silent(answer, req)
+	}
+	return resp, err
 }
 
 func notAnObject(err error, beginsWith []byte) error {

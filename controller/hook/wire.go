@@ -73,12 +73,17 @@ type decodeOptions struct {
 	listed        bool // refuse missing children: the answer has a form that Metacontroller does not have
 	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
 
+	twice func() []error // returns an error for each key of the answer that occurs twice, of which a value is lost; may be nil
+
 	absent absent.Search // finds texts that a script made of a missing value
 }
 
 // decode converts and checks a response.
 func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
 	if err := checkForm(answer, req.Shape, how); err != nil {
+		return nil, err
+	}
+	if err := checkNone(answer, req, how); err != nil {
 		return nil, err
 	}
 	if req.Shape == Customizing {

@@ -22,7 +22,8 @@ const maxDepth = 10000
 const maxDuplicates = 100
 
 // Decode reads one JSON object; nothing may follow it in r. If duplicates is true, twice has an error for each key that
-// occurs more than once in an object, up to maxDuplicates. err is an error of r, or says why the text is not a JSON object.
+// occurs more than once in an object, up to maxDuplicates; otherwise only for a key of the whole object whose first value is a list or an
+// object that is not empty, since the last value counts. err is an error of r, or says why the text is not a JSON object.
 func Decode(r io.Reader, duplicates bool) (tree map[string]any, twice []error, err error) {
 	r = &compact{r: r}
 	d := decoder{Decoder: json.NewDecoder(r), duplicates: duplicates, seen: map[string]bool{}}
@@ -86,7 +87,7 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, err
 		}
 		key := token.(string) // which Token sees to
-		if _, twice := m[key]; twice {
+		if before, twice := m[key]; twice && (d.duplicates || depth == 0 && hasContent(before)) {
 			d.note(key)
 		}
 		d.push(key, ".")
@@ -134,7 +135,7 @@ func (d *decoder) pop() {
 
 // note records a key that occurs twice in the object at path.
 func (d *decoder) note(key string) {
-	if !d.duplicates || len(d.twice) >= maxDuplicates {
+	if len(d.twice) >= maxDuplicates {
 		return
 	}
 	if len(d.path) > 0 {
@@ -144,6 +145,17 @@ func (d *decoder) note(key string) {
 		d.seen[key] = true
 		d.twice = append(d.twice, fmt.Errorf("duplicate field %q", key))
 	}
+}
+
+// hasContent reports whether v is a list or an object that is not empty.
+func hasContent(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return false
 }
 
 // end returns an error if something follows the object.

@@ -89,3 +89,13 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
 }
+
+func TestOnlyLostContentCountsAsTwiceWithoutDuplicates(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"a": [1], "a": []}`: 1, `{"a": {"b": 1}, "a": null}`: 1, `{"a": [], "a": [1]}`: 0, `{"a": 1, "a": 2}`: 0, `{"b": {"a": [1], "a": []}}`: 0,
+	} {
+		if _, twice, err := Decode(strings.NewReader(text), false); err != nil || len(twice) != want {
+			t.Errorf("%s: %v, %v, want %d", text, twice, err, want)
+		}
+	}
+}

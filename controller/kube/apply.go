@@ -34,14 +34,16 @@ func (w *Writer) apply(ctx context.Context, client objects, op plan.Op) (*object
 		}
 		version = migrated.GetResourceVersion()
 	}
+	config := object.Copy(op.Object)
 	if op.Cleared != nil {
 		updated, err := client.update(ctx, op.Cleared, w.options())
 		if err != nil {
 			return nil, err
 		}
-		version = updated.GetResourceVersion()
+		// What is written in between follows from this update, such as a status. The object must be the same one.
+		config.SetUID(updated.GetUID())
+		version = ""
 	}
-	config := object.Copy(op.Object)
 	config.SetResourceVersion(version)
 	stored, err := client.apply(ctx, config, options{manager: w.Applier(), force: true, dryRun: w.DryRun || op.Verb == plan.DryRun})
 	switch {

@@ -484,3 +484,30 @@ func TestPlanIsDeterministic(t *testing.T) {
 		t.Errorf("plans of the same children differ:\n%s", strings.Join(distinct, "\n"))
 	}
 }
+
+// A child that is to be updated in place is not recreated, with any method; OnDelete still leaves it alone.
+func TestChildIsUpdatedInPlaceOfRecreated(t *testing.T) {
+	for _, method := range methods {
+		for _, serverSide := range []bool{false, true} {
+			have := stored(t, pod(t, "a", "old"))
+			policy := Policy{Rules: rulesFor(method), ServerSide: serverSide, InPlace: map[types.UID]bool{have.GetUID(): true}}
+			got, err := Children(setOf(have), setOf(pod(t, "a", "new")), policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !updates(method) {
+				if len(got.Ops) > 0 || len(got.Suppressed) != 1 {
+					t.Errorf("method %s: %v", method, got)
+				}
+				continue
+			}
+			want := Update
+			if serverSide {
+				want = Apply
+			}
+			if len(got.Ops) != 1 || got.Ops[0].Verb != want {
+				t.Errorf("method %s, server-side %t: %v", method, serverSide, got.Ops)
+			}
+		}
+	}
+}

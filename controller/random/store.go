@@ -40,19 +40,20 @@ type Store struct {
 
 	mu       sync.Mutex // guards the fields below; the locks of package references may be taken while it is locked
 	watching bool
-	created  Key // by this Store; the zero Key before
-	last     Key // that Key returned; the zero Key before
+	created  Key  // by this Store; the zero Key before
+	last     Key  // that Key returned; the zero Key before
+	failed   bool // whether Key failed when it was last called
 }
 
 // Key implements [Source].
 func (s *Store) Key(ctx context.Context) (Key, error) {
 	ctx = redact.NewContext(ctx, redact.New()) // a reconcile must not learn the values of this Secret, also not to remove them
 	key, err := s.key(ctx)
-	if err != nil {
-		return Key{}, fmt.Errorf("%s: %w", s.reference(), err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.failed = err != nil; s.failed {
+		return Key{}, fmt.Errorf("%s: %w", s.reference(), err)
+	}
 	s.last = key
 	return key, nil
 }
@@ -88,16 +89,16 @@ func (s *Store) watch() error {
 	return err
 }
 
-// changed calls Changed if the Secret has another key than the one that was returned last.
+// changed calls Changed if the Secret has another key than the one that was returned last, or if none could be returned.
 func (s *Store) changed() {
 	var now Key
 	if o, err := s.Watcher.Private(s.reference()); err == nil {
 		now, _ = keyOf(o)
 	}
 	s.mu.Lock()
-	last := s.last
+	differs := s.failed || s.last != (Key{}) && now != s.last
 	s.mu.Unlock()
-	if last != (Key{}) && now != last && s.Changed != nil {
+	if differs && s.Changed != nil {
 		s.Changed()
 	}
 }

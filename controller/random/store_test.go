@@ -203,3 +203,21 @@ func TestWatcherGivesKeyToNobodyElse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Calls that failed are made again when the Secret has changed, and not only after their back-off.
+func TestChangeOfInvalidSecretIsNoticed(t *testing.T) {
+	c := newCluster(t)
+	c.put(t, object.PrivateSecret, "short")
+	s, changed := c.store()
+	if _, err := s.Key(t.Context()); err == nil {
+		t.Fatal("an invalid key is accepted")
+	}
+	c.remove(t)
+	<-changed
+	for { // until the cache does not have it any more
+		if _, err := s.Key(t.Context()); err == nil {
+			return
+		}
+		<-changed
+	}
+}

@@ -61,7 +61,7 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 		older[i].Desired = r.selectedChildren(parent, responses[i+1].Children)
 	}
 	if r.rolling != nil {
-		r.rolling(r.writer.Rolling(ctx, parent, children, latest.Desired))
+		r.rolling(r.writer.Rolling(ctx, parent, children, responses[0]))
 	}
 	step, unclear := r.nextStep(parent, latest, older, children)
 	if err := r.version.Revisions.Store(ctx, parent, step, write); err != nil {
@@ -158,6 +158,7 @@ func (r *roller) merge(parent *object.Object, responses []*hook.Response, step r
 	for _, response := range responses[1:] {
 		merged.Finalized = merged.Finalized && response.Finalized
 		merged.ResyncAfter = throttle.Shorter(merged.ResyncAfter, response.ResyncAfter)
+		merged.Holders = merged.Holders.With(response.Holders)
 	}
 	return merged
 }

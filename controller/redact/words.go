@@ -16,7 +16,8 @@ var common = words(`
 	deployment deployments statefulset script hook sync finalize customize parent children child controller expected
 	unexpected missing undefined property properties function call line column json yaml base64 example should valid
 	subdomain domain letters digits inside only cluster local port ports image container containers template redacted star
-	jsonnet inline panic certificate certificates authority verify signed failed begin
+	jsonnet inline panic certificate certificates authority verify signed failed begin adopted another backup belong differs
+	give instead lost match method methods needs other random recreated restore return returned stands want wants
 `)
 
 func words(list string) map[string]bool {

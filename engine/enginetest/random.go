@@ -32,7 +32,12 @@ func (d *drawing) forCall() (random *engine.Random, drawn map[string]string) {
 			return []byte(d.Key), nil
 		},
 		Known: d.Known,
-		Drawn: func(one engine.Draw) error { drawn[one.Label] = one.Value; return nil },
+		Drawn: func(one engine.Draw) error {
+			if !one.Observed {
+				drawn[one.Label] = one.Value
+			}
+			return nil
+		},
 	}, drawn
 }
 

@@ -196,10 +196,11 @@ func (e *encoder) draw(d engine.Draw) {
 	e.text(d.Label)
 	e.text(d.Value)
 	e.bool(d.Secret)
+	e.bool(d.Observed)
 }
 
 func (d *decoder) draw() engine.Draw {
-	return engine.Draw{Label: d.text(), Value: d.text(), Secret: d.bool()}
+	return engine.Draw{Label: d.text(), Value: d.text(), Secret: d.bool(), Observed: d.bool()}
 }
 
 func (e *encoder) pos(p engine.Pos) {

@@ -86,10 +86,13 @@ func (c *call) secret(options []any, derive func(*stream) string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if observed, err := c.observed(c.object(1), c.text(2)); observed != "" || err != nil {
-		return observed, err
-	}
 	random := c.random()
+	switch observed, err := c.observed(c.object(1), c.text(2)); {
+	case err != nil:
+		return nil, err
+	case observed != "":
+		return observed, random.Draw(engine.Draw{Value: observed, Secret: true, Observed: true})
+	}
 	value, known := "", false
 	if random != nil {
 		value, known = random.Known[label]

@@ -131,3 +131,18 @@ func TestRandomMistakes(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 }
+
+// A value that stands in a Secret is reported too: the server does not delete the Secret to recreate it.
+func TestObservedValueIsReported(t *testing.T) {
+	secret := map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "aHVudGVyMg=="}}
+	for _, name := range []string{"random.password", "random.token"} {
+		var got []engine.Draw
+		d := &drawer{random: engine.Random{Drawn: func(one engine.Draw) error { got = append(got, one); return nil }}}
+		if value, err := callWith(d, name, "x", secret, "k"); value != "hunter2" || err != nil {
+			t.Errorf("%s: %v, %v", name, value, err)
+		}
+		if len(got) != 1 || got[0] != (engine.Draw{Value: "hunter2", Secret: true, Observed: true}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -93,7 +93,8 @@ import (
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       store what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
-//	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
+//	untold [random] SECRET...  check that no part of these values, nor of their base64, is in logs, events, conditions or metrics; random:
+//	                           no long part
 //	documented URL             check that /metrics at URL has the metrics that the documentation, the alerts and the dashboard name
 //	mutator                    run an admission webhook that stores another value at each write of a ConfigMap with the label guarded
 //	rival RESOURCE/NAME update|apply MAX JSON
@@ -104,7 +105,7 @@ import (
 //	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
 //	simulated FILE RESOURCE... wait until the objects of these resources are those in FILE, which "metascript simulate -o yaml" printed
 //
-// $API_PORT is the port at which the server reaches the API server. $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $WEBHOOK_PORT, $..._PEM and remembered variables are put into files that are applied; other
+// $API_PORT is the port at which the server reaches the API server. $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $WEBHOOK_PORT, $..._PEM and remembered variables whose names end with _UID, _SHA or _VALUE are put into files that are applied; other
 // dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":          cmdStart,
@@ -221,7 +222,7 @@ func (w *world) applyFile(ts *testscript.TestScript, file string, dryRun ...stri
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|WEBHOOK_PORT|[A-Z]+_(?:UID|PEM|SHA))\b`)
+var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|WEBHOOK_PORT|[A-Z]+_(?:UID|PEM|SHA|VALUE))\b`)
 
 func fill(ts *testscript.TestScript, text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })

@@ -253,6 +253,14 @@ var faults = map[string]http.HandlerFunc{
 	"attachments": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"children": null, "attachments": []}`)
 	},
+	"case": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status": {}, "Children": [{"kind": "ConfigMap"}]}`)
+	},
+	"error": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"children": [], "error": "boom"}`)
+	},
+	"nulls":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": [null, null]}`) },
+	"silent":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status": {}}`) },
 	"message": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"message": "starting"}`) },
 	"rule": func(w http.ResponseWriter, _ *http.Request) { // to sync and to customize
 		_, _ = io.WriteString(w, `{"relatedResources": [{"apiVersion": "v1", "resource": "secrets", "name": "a"}],

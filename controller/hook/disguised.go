@@ -1,0 +1,98 @@
+package hook
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"metascript/controller/httpanswer"
+	"metascript/controller/jsontree"
+	"metascript/engine"
+)
+
+// checkNone returns an error for an answer in the form of a webhook's without children, while there are some that this would delete, if it
+// looks like another answer that was not understood:
+//
+//   - it has a key twice whose first value is not empty, or only null in the list
+//   - it has fields of an HTTP response
+//   - it has no list, or null, and an unknown key
+//   - it has an empty list, and an unknown key that has children, or that means an error
+//
+// An answer with children, and one for a parent without children, may have any other keys, as in Metacontroller.
+func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
+	shape, n := req.Shape, req.observed()
+	field := shape.list()
+	if how.strict || shape == Customizing || n == 0 || hasItem(answer[field]) {
+		return nil
+	}
+	what := fmt.Sprintf("no %s in the answer, which would delete the %d there %s", field, n, isOrAre(n))
+	if list, _ := answer[field].([]any); len(list) > 0 {
+		return within(fmt.Errorf("only null in the list %s, which would delete the %d there %s: answer with [] to delete them on purpose", field, n, isOrAre(n)), field)
+	}
+	if fields := httpanswer.Fields(answer); len(fields) > 0 {
+		return within(fmt.Errorf("%s: it is an HTTP response, with %s: answer with the object that is its body", what, enumerate(fields)), engine.Key(fields[0]))
+	}
+	if key, found := disguise(answer, req); found {
+		return fmt.Errorf("%s: %w", what, unknownKey(key, shape))
+	}
+	if how.twice == nil {
+		return nil
+	}
+	for _, twice := range how.twice() {
+		return fmt.Errorf("%s: %w", what, twice)
+	}
+	return nil
+}
+
+// hasItem reports whether a value is no list, or a list with something else than null.
+func hasItem(v any) bool {
+	list, ok := v.([]any)
+	return v != nil && (!ok || slices.ContainsFunc(list, func(item any) bool { return item != nil }))
+}
+
+// disguise returns the first key by which an answer without children is not one that deletes them on purpose. An answer that says that it
+// has finalized, or not, is meant, whatever else it says. A null beside a null for the children does not count; see fieldOfOther.
+func disguise(answer map[string]any, req *Request) (string, bool) {
+	list, hasList := answer[req.Shape.list()]
+	_, finalizes := answer[fieldFinalized].(bool)
+	meant := list != nil || finalizes && req.Finalizing
+	known := req.Shape.keys()
+	for _, key := range slices.Sorted(maps.Keys(answer)) {
+		value := answer[key]
+		if !slices.Contains(known, key) && (!meant && (value != nil || !hasList) || disguises(key, value, req.Shape)) {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// disguises reports whether the value of an unknown key has children, under a name like that of the list or in an object, or means an error.
+func disguises(key string, value any, shape Shape) bool {
+	list := shape.list()
+	switch v := value.(type) {
+	case nil:
+		return false
+	case []any:
+		like := strings.EqualFold(key, list) || key == shape.other().list() || engine.Nearest(key, []string{list}) != ""
+		return len(v) > 0 && (like || isError(key))
+	case map[string]any:
+		children, found := v[list]
+		return len(v) > 0 && isError(key) || found && children != nil && hasItem(children)
+	case int64:
+		return isError(key) || strings.EqualFold(key, "code") && v >= 400
+	}
+	return value != "" && value != false && isError(key)
+}
+
+// isError reports whether a key means an error.
+func isError(key string) bool {
+	return strings.EqualFold(key, "error") || strings.EqualFold(key, "errors")
+}
+
+// repeated returns an error for each key that occurs twice in the answer with this text, with another value than an empty one before the last.
+func repeated(text []byte) []error {
+	_, twice, _ := jsontree.Decode(bytes.NewReader(text), false) // it was decoded before
+	return twice
+}
