@@ -97,7 +97,7 @@ const (
 	byText     = "the length of the result is computed first"
 	byReading  = "the length of the text, times what it costs to read a character"
 	bySearch   = "the product of both lengths"
-	byPattern  = "the states of the pattern times the length of the text, one match at a time; a timeout for regexp2"
+	byPattern  = "the states of the pattern times the length of the text, one match at a time; or the steps of a program, counted"
 	byLength   = "the length of the array; an array-like object is copied into an array first"
 	byNumbers  = "the length of all texts that are converted to numbers"
 	byIterator = "guards the iterator that it makes"
@@ -231,7 +231,9 @@ var ofRegExp = table(
 	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global multiline sticky unicode"),
 	limited("looks at one property", "RegExp.prototype", "ignoreCase", guard{call: ignoresCase}),
 	limited(byText, "RegExp.prototype", "toString", guard{call: patternText}),
-	limited(byPattern, "RegExp.prototype", "exec test @@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
+	limited(byPattern, "RegExp.prototype", "exec", guard{call: executed}),
+	limited(byPattern, "RegExp.prototype", "test", guard{call: tested}),
+	limited(byPattern, "RegExp.prototype", "@@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
 		guard{call: matched}),
 	limited(byPattern+"; "+byIterator, "RegExp.prototype", "@@Symbol.matchAll", guard{call: allMatched}),
 )

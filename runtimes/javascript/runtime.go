@@ -80,7 +80,6 @@ func (rt runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits)
 	if err := instrument(); err != nil {
 		return nil, err
 	}
-	setMatchTimeout()
 	p := &program{entry: path.Clean(s.Entry), files: s.Files, typescript: rt.typescript}
 	r := p.newRun(l, nil)
 	r.compiling = true
