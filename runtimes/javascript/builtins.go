@@ -190,7 +190,8 @@ var ofArray = table(
 	limited(byLength+"; what the function gives is counted", "Array.prototype", "flatMap", guard{call: flatMapped}),
 	limited(byLength+", times that of a text that is looked for", "Array.prototype", "indexOf lastIndexOf", guard{call: found}),
 	limited(byLength+", times that of a text that is looked for", "Array.prototype", "includes", guard{call: included}),
-	limited("the length of the result, counted", "Array.prototype", "join toLocaleString", guard{call: joined}),
+	limited("the length of the result, counted", "Array.prototype", "join", guard{call: joined}),
+	limited("the length of the result, counted", "Array.prototype", "toLocaleString", guard{call: localJoined}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "sort", guard{call: sorted(changed)}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "toSorted", guard{call: sorted(listed)}),
 	limited(byIterator, "Array.prototype", iterators, guard{call: iterated("ArrayIterator.prototype")}),
@@ -276,8 +277,10 @@ var ofDate = table(
 var ofMath = table(
 	safe(aConstant, "Math", "E LN10 LN2 LOG10E LOG2E PI SQRT1_2 SQRT2 @@Symbol.toStringTag"),
 	limited("it ends the call", "Math", "random", guard{call: noRandom}),
-	safe(aNumber, "Math", "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround imul log log10 "+
+	safe(aNumber, "Math", "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround imul "+
 		"log1p log2 pow round sign sin sinh sqrt tan tanh trunc"),
+	limited(aNumber, "Math", "log", guard{call: ofReal(naturalLog)}),
+	limited(aNumber, "Math", "log10", guard{call: ofReal(log10)}),
 	limited(byNumbers, "Math", "hypot max min", guard{call: ofNumbers}),
 )
 

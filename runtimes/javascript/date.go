@@ -90,10 +90,23 @@ var noDates = regexp.MustCompile(`^\s*(?:\d{7,}\s*$|\d{4}-(?:00|\d\d-00|\d{3}\s*
 // maxDate is more than the length of a date.
 const maxDate = 200
 
+// otherZones match abbreviations of time zones that goja knows, but not JavaScript, outside of brackets.
+var otherZones = regexp.MustCompile(`(?i)(?:^|[\s\d])(?:wes?t|ces?t|ees?t)\b`)
+
+// smallISO matches a time in ISO 8601 with a t or z that goja knows only as a capital.
+var smallISO = regexp.MustCompile(`^(?:\d{4}|[+-]\d{6})-\d\d-\d\d[tT]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[zZ]|[+-]\d\d:\d\d)?$`)
+
 // dateText returns the text of a date for goja. It is no date if goja would read another one.
 func dateText(s goja.String) goja.String {
-	if s.Length() <= maxDate && noDates.MatchString(s.String()) {
+	if s.Length() > maxDate {
+		return s
+	}
+	text := s.String()
+	switch {
+	case noDates.MatchString(text), otherZones.MatchString(text):
 		return asString("no date")
+	case smallISO.MatchString(text):
+		return asString(strings.ToUpper(text))
 	}
 	return s
 }
