@@ -317,7 +317,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	o := call.This.(*goja.Object)
 	p := r.patternOfObject(o)
 	work := float64(s.Length()+1) * float64(p.States+1)
-	if p.Own || !simple(s) || work*float64(s.Length()) > maxMatch || r.startOf(o) != 0 {
+	if p.Own || p.Empty || !simple(s) || work*float64(s.Length()) > maxMatch || r.startOf(o) != 0 {
 		r.matchStepwise()
 	}
 	v := f(r.countResults(r.expandTemplate(call, s), 1))

@@ -35,6 +35,7 @@ type Pattern struct {
 	Text   string // for Go's package regexp, without the flags i and s; if Own, only a name of the pattern
 	States int    // how many characters it has, each counted as often as it is repeated
 	Own    bool   // Go's package regexp cannot match it
+	Empty  bool   // it matches empty texts; Go's package regexp leaves them out after another match
 	ASCII  bool   // Text is right only for a text that is ASCII and has no \r
 
 	Program func() *Program
@@ -99,7 +100,7 @@ func (t *translator) resolve() {
 
 // finished returns the pattern, whose text is written.
 func (t *translator) finished(whole part, source []uint16) Pattern {
-	p := Pattern{Text: t.out.String(), States: whole.states, Own: t.own, ASCII: t.ascii}
+	p := Pattern{Text: t.out.String(), States: whole.states, Own: t.own, Empty: whole.node.empty(), ASCII: t.ascii}
 	p.Program = sync.OnceValue(func() *Program { return t.compile(whole.node) })
 	flags := t.flags()
 	if p.Own {

@@ -27,7 +27,7 @@ func TestTranslate(t *testing.T) {
 		{`\p{Script=Ogham}`, "u", Pattern{Text: `[\u{1680}-\u{169c}](?:u){0}`, States: 1}},
 		{`k`, "iu", Pattern{Text: `[Kk\u{212a}](?:iu){0}`, States: 1}},
 		{`k`, "i", Pattern{Text: `[Kk](?:i){0}`, States: 1}},
-		{`^(?:)$`, "m", Pattern{Text: `^(?:(?:))$(?:m){0}`, ASCII: true, States: 4}},
+		{`^(?:)$`, "m", Pattern{Text: `^(?:(?:))$(?:m){0}`, ASCII: true, Empty: true, States: 4}},
 		{`a{2,3}?`, "u", Pattern{Text: `a{2,3}?(?:u){0}`, States: 3}},
 		{`[]`, "u", Pattern{Text: `[^\u{0}-\u{10ffff}](?:u){0}`, States: 1}},
 		{`\c`, "i", Pattern{Text: `\u005c[Cc](?:i){0}`, States: 2}},
