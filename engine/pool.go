@@ -141,12 +141,21 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 		return r.Compile(ctx, s, l)
 	})
 	if fault != nil {
-		if fault.Pos.File == "" {
-			fault.Pos.File = s.Entry
-		}
+		locateTop(fault, s.Entry)
 		return nil, fault.complete("", s.Files)
 	}
 	return &program{engine: e, inner: p, language: s.Language, entry: s.Entry, files: s.Files, digest: digest}, nil
+}
+
+// locateTop sets the position of an error of a compilation if it is not known. A script that was stopped before its first line ran, on a
+// slow machine, was stopped at the beginning.
+func locateTop(e *Error, entry string) {
+	if e.Pos.File == "" {
+		e.Pos.File = entry
+	}
+	if e.Pos == (Pos{File: entry}) && (e.Kind == KindTimeout || e.Kind == KindSteps || e.Kind == KindMemory || e.Kind == KindStack) {
+		e.Pos.Line, e.Pos.Col = 1, 1
+	}
 }
 
 // refuseTimedOut records that the compilation of a text timed out, so that the text is refused from now on.

@@ -366,3 +366,17 @@ func countWhole(texts []string, size int) int {
 	}
 	return n
 }
+
+// A compilation that is stopped before it knows a place, as on a slow machine, is stopped at the beginning of the script.
+func TestPlaceOfACompilation(t *testing.T) {
+	for _, at := range []Pos{{}, {File: "main"}} {
+		e := newFakeEngine(fake{compile: func(ctx context.Context, s Script, l Limits) error {
+			<-ctx.Done()
+			return Stopped(ctx, at, l)
+		}})
+		_, err := e.Compile(t.Context(), fakeScript("x"), Limits{Timeout: time.Millisecond})
+		if got := wantKind(t, err, KindTimeout); got.Pos != (Pos{"main", 1, 1}) {
+			t.Errorf("%v: got %v", at, got.Pos)
+		}
+	}
+}

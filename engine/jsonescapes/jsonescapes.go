@@ -2,13 +2,14 @@
 // such as "\ud83d\ude00", as Python writes them. By YAML 1.2, JSON is YAML.
 //
 // [Readable] returns a text that the YAML package reads with the right values, and [Masked] one in which everything is at the same
-// line and column. A surrogate without its other half stays as it is, and is an error of the YAML package.
+// line and column. [Lone] finds what neither can make. A surrogate without its other half stays as it is, and is an error of the YAML package.
 package jsonescapes
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
@@ -70,6 +71,38 @@ func yamlEscape(found string) string {
 	low, _ := strconv.ParseUint(found[8:12], 16, 32)
 	r := utf16.DecodeRune(rune(high), rune(low))
 	return `\U` + strings.Repeat("0", 8-len(strconv.FormatInt(int64(r), 16))) + strconv.FormatInt(int64(r), 16)
+}
+
+// Lone returns the offset of the first escape of half of a surrogate pair in a JSON text, or -1. It is no character: packages of Go read
+// U+FFFD for it.
+func Lone(text string) int {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		c := escapedUnit(text[i:])
+		switch {
+		case !utf16.IsSurrogate(c):
+			i++
+		case utf16.DecodeRune(c, escapedUnit(text[min(i+6, len(text)):])) == unicode.ReplacementChar:
+			return i
+		default:
+			i += 11
+		}
+	}
+	return -1
+}
+
+// escapedUnit returns the code unit that an escape at the beginning of a text stands for, or -1.
+func escapedUnit(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	c, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(c)
 }
 
 // closing returns the offset of the quote that ends a string, or the length of the text.

@@ -45,3 +45,13 @@ func TestMaskedKeepsPlaces(t *testing.T) {
 		t.Errorf("got %s", masked)
 	}
 }
+
+func TestLone(t *testing.T) {
+	for text, want := range map[string]int{
+		`"\ud83d\ude00"`: -1, `"\ud83d"`: 1, `"a\ude00"`: 2, `"\ud83d\ud83d\ude00"`: 1, `"\\ud83d"`: -1, `"\ud83dx"`: 1, `"\ud83d\u0041"`: 1, `"\uD83D\uDE00\udbff"`: 13, `"\ud8`: -1, `\`: -1,
+	} {
+		if got := jsonescapes.Lone(text); got != want {
+			t.Errorf("%s: got %d, want %d", text, got, want)
+		}
+	}
+}

@@ -212,6 +212,30 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	if v := call.Argument(0); !goja.IsUndefined(v) {
 		sep = r.textOrThrow(v)
 	}
+	return r.join(o, sep, r.textOrThrow)
+}
+
+// localJoined implements Array.prototype.toLocaleString, and counts. It calls the method of that name of each element.
+func localJoined(r *run, call goja.FunctionCall, f native) goja.Value {
+	o := r.objectOf(call.This)
+	if o == nil {
+		return f(call) // throws
+	}
+	return r.join(o, asString(","), func(v goja.Value) goja.String {
+		method, ok := goja.AssertFunction(r.objectOf(v).Get("toLocaleString"))
+		if !ok {
+			panic(r.vm.NewTypeError("an element has no method toLocaleString"))
+		}
+		made, err := method(v, call.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return r.textOrThrow(made)
+	})
+}
+
+// join returns the texts of the elements of an array, except null and undefined.
+func (r *run) join(o *goja.Object, sep goja.String, text func(goja.Value) goja.String) goja.Value {
 	if r.joining[o] {
 		return asString("") // an array that contains itself is left out
 	}
@@ -227,7 +251,7 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 			w.write(sep)
 		}
 		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
-			w.write(r.textOrThrow(v))
+			w.write(text(v))
 		}
 	}
 	return w.b.String()

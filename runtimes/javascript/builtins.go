@@ -97,7 +97,7 @@ const (
 	byText     = "the length of the result is computed first"
 	byReading  = "the length of the text, times what it costs to read a character"
 	bySearch   = "the product of both lengths"
-	byPattern  = "the states of the pattern times the length of the text, one match at a time; a timeout for regexp2"
+	byPattern  = "the states of the pattern times the length of the text, one match at a time; or the steps of a program, counted"
 	byLength   = "the length of the array; an array-like object is copied into an array first"
 	byNumbers  = "the length of all texts that are converted to numbers"
 	byIterator = "guards the iterator that it makes"
@@ -190,7 +190,8 @@ var ofArray = table(
 	limited(byLength+"; what the function gives is counted", "Array.prototype", "flatMap", guard{call: flatMapped}),
 	limited(byLength+", times that of a text that is looked for", "Array.prototype", "indexOf lastIndexOf", guard{call: found}),
 	limited(byLength+", times that of a text that is looked for", "Array.prototype", "includes", guard{call: included}),
-	limited("the length of the result, counted", "Array.prototype", "join toLocaleString", guard{call: joined}),
+	limited("the length of the result, counted", "Array.prototype", "join", guard{call: joined}),
+	limited("the length of the result, counted", "Array.prototype", "toLocaleString", guard{call: localJoined}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "sort", guard{call: sorted(changed)}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "toSorted", guard{call: sorted(listed)}),
 	limited(byIterator, "Array.prototype", iterators, guard{call: iterated("ArrayIterator.prototype")}),
@@ -231,7 +232,9 @@ var ofRegExp = table(
 	safe("looks at one property, or at six", "RegExp.prototype", "dotAll flags global multiline sticky unicode"),
 	limited("looks at one property", "RegExp.prototype", "ignoreCase", guard{call: ignoresCase}),
 	limited(byText, "RegExp.prototype", "toString", guard{call: patternText}),
-	limited(byPattern, "RegExp.prototype", "exec test @@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
+	limited(byPattern, "RegExp.prototype", "exec", guard{call: executed}),
+	limited(byPattern, "RegExp.prototype", "test", guard{call: tested}),
+	limited(byPattern, "RegExp.prototype", "@@Symbol.match @@Symbol.search @@Symbol.replace @@Symbol.split",
 		guard{call: matched}),
 	limited(byPattern+"; "+byIterator, "RegExp.prototype", "@@Symbol.matchAll", guard{call: allMatched}),
 )
@@ -274,8 +277,10 @@ var ofDate = table(
 var ofMath = table(
 	safe(aConstant, "Math", "E LN10 LN2 LOG10E LOG2E PI SQRT1_2 SQRT2 @@Symbol.toStringTag"),
 	limited("it ends the call", "Math", "random", guard{call: noRandom}),
-	safe(aNumber, "Math", "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround imul log log10 "+
+	safe(aNumber, "Math", "abs acos acosh asin asinh atan atan2 atanh cbrt ceil clz32 cos cosh exp expm1 floor fround imul "+
 		"log1p log2 pow round sign sin sinh sqrt tan tanh trunc"),
+	limited(aNumber, "Math", "log", guard{call: ofReal(naturalLog)}),
+	limited(aNumber, "Math", "log10", guard{call: ofReal(log10)}),
 	limited(byNumbers, "Math", "hypot max min", guard{call: ofNumbers}),
 )
 

@@ -90,10 +90,67 @@ var noDates = regexp.MustCompile(`^\s*(?:\d{7,}\s*$|\d{4}-(?:00|\d\d-00|\d{3}\s*
 // maxDate is more than the length of a date.
 const maxDate = 200
 
+// otherZones match abbreviations of time zones that goja knows, but not JavaScript, outside of brackets.
+var otherZones = regexp.MustCompile(`(?i)(?:^|[\s\d])(?:wes?t|ces?t|ees?t)\b`)
+
+// smallISO matches a time in ISO 8601 with a t or z that goja knows only as a capital.
+var smallISO = regexp.MustCompile(`^(?:\d{4}|[+-]\d{6})-\d\d-\d\d[tT]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[zZ]|[+-]\d\d:\d\d)?$`)
+
 // dateText returns the text of a date for goja. It is no date if goja would read another one.
 func dateText(s goja.String) goja.String {
-	if s.Length() <= maxDate && noDates.MatchString(s.String()) {
+	if s.Length() > maxDate {
+		return s
+	}
+	text := s.String()
+	switch {
+	case smallISO.MatchString(text):
+		return asString(strings.ToUpper(text))
+	case noDates.MatchString(text), otherZones.MatchString(text), !isoForm.MatchString(text) && !plausible(text):
 		return asString("no date")
+	case !isoForm.MatchString(text):
+		return asString(offsetAfterTime.ReplaceAllString(text, "$1 $2"))
 	}
 	return s
+}
+
+var (
+	// isoForm matches texts that goja reads by the rules of ISO 8601.
+	isoForm = regexp.MustCompile(`^(?:\d{4}|[+-]\d{6})(?:-\d\d){0,2}(?:T.*)?$`)
+	// offsetAfterTime matches a time and an offset without a space between them, in which goja sees a year.
+	offsetAfterTime = regexp.MustCompile(`(:\d{1,2}(?:\.\d+)?)([+-]\d)`)
+	// comment and timeOfDay match the parts of other texts that are no day, month or year: a comment, and a time with an offset.
+	comment   = regexp.MustCompile(`\([^()]*\)`)
+	timeOfDay = regexp.MustCompile(`\d+:[\d:.]*(?:.*?[+-]\d[\d:]*\s*[A-Za-z]*\s*$)?`)
+	// offsetAlone matches an offset in a text without a time, and glued what follows am or pm directly.
+	offsetAlone = regexp.MustCompile(`\+|(?i:gmt|utc?)\s*-`)
+	glued       = regexp.MustCompile(`(?i)\d\s*[ap]m[a-z]`)
+	// numerals matches the numbers in a text, and monthName the name of a month.
+	numerals  = regexp.MustCompile(`\d+`)
+	monthName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`)
+)
+
+// plausible reports whether the numbers of a date that is not in ISO 8601 are in ranges in which goja reads them as V8 does.
+func plausible(text string) bool {
+	if !strings.Contains(text, ":") && offsetAlone.MatchString(text) || glued.MatchString(text) {
+		return false
+	}
+	rest := timeOfDay.ReplaceAllString(comment.ReplaceAllString(text, " "), " ")
+	found := numerals.FindAllString(rest, -1)
+	for _, number := range found {
+		if len(number) > 4 || len(number) > 2 && number[0] == '0' {
+			return false
+		}
+	}
+	isYear := func(i int) bool { return len(found[i]) > 2 }
+	within := func(i, most int) bool {
+		n, _ := strconv.Atoi(found[i])
+		return !isYear(i) && n >= 1 && n <= most
+	}
+	switch named := monthName.MatchString(rest); {
+	case named && len(found) == 2:
+		return within(0, 31) || isYear(0) && within(1, 31)
+	case !named && len(found) == 3:
+		return within(0, 12) && within(1, 31) || isYear(0) && within(1, 12) && within(2, 31)
+	}
+	return true
 }

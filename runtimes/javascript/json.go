@@ -12,6 +12,7 @@ import (
 	"github.com/dop251/goja"
 
 	"metascript/engine"
+	"metascript/engine/jsonescapes"
 )
 
 // JSON.parse and JSON.stringify with limits: goja's own functions recurse as deeply as the data is nested.
@@ -25,7 +26,7 @@ func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.needText(size(s), "the JSON text")
 		text := s.String()
 		r.weigh(text)
-		if loneEscape(text) || strings.ContainsRune(text, utf8.RuneError) && !wellFormed(s) {
+		if jsonescapes.Lone(text) >= 0 || strings.ContainsRune(text, utf8.RuneError) && !wellFormed(s) {
 			panic(r.syntaxError(&engine.Error{
 				Kind: engine.KindRuntime, Msg: "SyntaxError: the JSON text has half of a surrogate pair, for example \\ud83d without \\ude00",
 			}))
@@ -39,37 +40,6 @@ func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 	root := r.vm.NewObject()
 	_ = root.Set("", f(call))
 	return r.revive(reviver, root, "")
-}
-
-// loneEscape reports whether a JSON text has the escape of half of a surrogate pair: goja would read U+FFFD.
-func loneEscape(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		c := escapedUnit(text[i:])
-		switch {
-		case !utf16.IsSurrogate(c):
-			i++
-		case utf16.DecodeRune(c, escapedUnit(text[min(i+6, len(text)):])) == utf8.RuneError:
-			return true
-		default:
-			i += 11
-		}
-	}
-	return false
-}
-
-// escapedUnit returns the code unit that an escape at the beginning of a text stands for, or -1.
-func escapedUnit(text string) rune {
-	if len(text) < 6 || text[:2] != `\u` {
-		return -1
-	}
-	c, err := strconv.ParseUint(text[2:6], 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(c)
 }
 
 // wellFormed reports whether a text has no half of a surrogate pair.

@@ -87,9 +87,6 @@ func (c *checker) count(n ast.Node) {
 		c.add(measure.Folded, len(n.Literal)*c.around.sums)
 	case *ast.TemplateElement:
 		c.add(measure.Folded, len(n.Literal)*c.around.sums)
-	case *ast.RegExpLiteral:
-		c.add(measure.States, min(states(n.Pattern)+len(n.Pattern), maxPattern))
-		c.add(measure.Cases, folded(n.Pattern, n.Flags))
 	}
 }
 

@@ -21,7 +21,7 @@ var differences = map[string]string{
 	`'\u019b'.toUpperCase()`:                            `u019b|length: 464.*toUpperCase`,
 	`(0.5).toLocaleString('en-US', {style: 'percent'})`: `(?:toLocale\w+|localeCompare)\(.*\tthrows TypeError$`,
 	`String(new Date(0))`:                               `\(UTC\)`,
-	`new Date('2020-001')`:                              `2020-001|2020-01-01t`,
+	`new Date('2020-001')`:                              `2020-001|01 DEC 0099`,
 	`1e21 >>> 0`:                                        `^return \(\(?(?:1e21|123456789012345680000)\)? ?(?:\||>>>)`,
 	`1 < 2 < 3`:                                         `1 < 2 < 3`,
 	`parseInt('123456789012345678901234567890')`:        `parseInt\('(?:-0|\d{20,})|\d{17,}\)\.toString\(|e\+\d+\)\.toString\(`,
@@ -30,13 +30,10 @@ var differences = map[string]string{
 	`'abc'.anchor('x')`:                                 `anchor|getYear|toGMTString`,
 	`typeof Intl`:                                       `typeof [\w.]+\)\t"undefined"|new Proxy`,
 	`typeof 1n`:                                         `\b1n\b`,
-	`/(a*)*/.exec('b')`:                                 `\)(?:\*|\{0,).*\t\[.*""`,
 	`/^.$/v.test('a')`:                                  `/[vd]\.test|'a', '[vd]'`,
 	`/\p{Script_Extensions=Greek}/u.test('a')`:          `Script_Extensions|XID_Start`,
-	`new RegExp('^*').test('a')`:                        `RegExp\('(?:\^\*|\(\?<=a\)\*|\(\?<a>x\)\(\?<a>y\))'`,
 	`new RegExp('a{99999999999}').test('a')`:            `a\{99999999999\}|u\{110000\}`,
-	`new RegExp('[\\B]').test('B')`:                     `\[\\\\B\]`,
-	`const r = /\ude00/gu; r.lastIndex = 1; return r.test('\ud83d\ude00')`: `r\.lastIndex = \d; return \[?r\.(?:test|exec)\('.*\\ud83d|\\ud83d\\ude00.*\\B.*'[a-z]*u[a-z]*'`,
+	`[...'a\ud83d\ude00'.matchAll(/\B/gu)].map(m => m.index)`: `\\ud83d.*\\B.*'[a-z]*u[a-z]*'|/\\B/gu`,
 }
 
 // tableRow matches a row of the table.

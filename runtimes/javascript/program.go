@@ -207,26 +207,24 @@ type run struct {
 
 // guardState is the state that guards need in a run.
 type guardState struct {
-	table         map[string]builtin            // a copy of builtins, since guards refer to the table and the table to guards
-	stopped       atomic.Bool                   // no native function may begin any more
-	refused       *engine.Error                 // the reason if a guard ended the call, else nil
-	depth         int                           // how deeply the running native functions are nested
-	swept         map[*goja.Object]bool         // the objects that sweep has handled
-	joining       map[*goja.Object]bool         // the arrays that are being joined, to detect cycles
-	order         goja.Value                    // the comparison function for the default order
-	any           goja.Callable                 // the replacement of Promise.any
-	stack         struct{ get, set goja.Value } // the accessors of the stack of errors
-	patterns      patternFeatures
-	sources       map[string]goja.String  // what the script wrote for patterns that were translated, by the translation
-	exactPatterns map[string]*goja.Object // RegExps with the exact forms of patterns, by flags and text
-	syntax        []goja.Value            // the functions that source.go inserts
-	regExps       *goja.Object            // the prototype of regular expressions; nil until guarded
-	asIs          bool                    // a pattern is not translated
-	originalType  reflect.Type            // the inner type of regExps while exec is not replaced
-	stepwise      bool                    // regular expressions are matched one by one
-	conclusive    bool                    // the result of the last search was not affected by the timeout
-	clock         time.Time               // the time of the request, or of the first call of now
-	random        *engine.Random
+	table        map[string]builtin            // a copy of builtins, since guards refer to the table and the table to guards
+	stopped      atomic.Bool                   // no native function may begin any more
+	refused      *engine.Error                 // the reason if a guard ended the call, else nil
+	depth        int                           // how deeply the running native functions are nested
+	swept        map[*goja.Object]bool         // the objects that sweep has handled
+	joining      map[*goja.Object]bool         // the arrays that are being joined, to detect cycles
+	order        goja.Value                    // the comparison function for the default order
+	any          goja.Callable                 // the replacement of Promise.any
+	stack        struct{ get, set goja.Value } // the accessors of the stack of errors
+	patterns     patternFeatures
+	sources      map[string]goja.String // what the script wrote for patterns that were translated, by the translation
+	syntax       []goja.Value           // the functions that source.go inserts
+	regExps      *goja.Object           // the prototype of regular expressions; nil until guarded
+	originalType reflect.Type           // the inner type of regExps while exec is not replaced
+	stepwise     bool                   // regular expressions are matched one by one
+	searched     searchedText
+	clock        time.Time // the time of the request, or of the first call of now
+	random       *engine.Random
 }
 
 func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {

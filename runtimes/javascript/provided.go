@@ -15,8 +15,8 @@ import (
 // no more than a script can. A script evaluates to a function that gets the function kind of this package.
 var provided = map[string]*goja.Program{
 	"structuredClone": goja.MustCompile("", `(kind => {
-	const {keys, defineProperty} = Object, copies = {TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError}
-	const refuse = what => { const e = new Error(what + ' could not be cloned'); e.name = 'DataCloneError'; throw e }
+	const {keys, defineProperty, hasOwn} = Object, copies = {TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError}
+	const refuse = what => { const e = new Error(what + ' could not be cloned'); e.name = 'DataCloneError'; e.code = 25; throw e }
 	return function structuredClone(value) {
 		if (arguments.length === 0) throw new TypeError('structuredClone needs a value')
 		const seen = new Map()
@@ -38,7 +38,7 @@ var provided = map[string]*goja.Program{
 				copy.length = v.length
 				return fill(v, copy)
 			}
-			case 'an object': case 'an Arguments': return fill(v, remember(v, {}))
+			case 'an object': return fill(v, remember(v, {}))
 			case 'a Date': return remember(v, new Date(v.getTime()))
 			case 'a RegExp': return remember(v, new RegExp(v.source, v.flags))
 			case 'a Number': case 'a String': case 'a Boolean': return remember(v, Object(v.valueOf()))
@@ -52,7 +52,11 @@ var provided = map[string]*goja.Program{
 				for (const item of v) copy.add(clone(item))
 				return copy
 			}
-			case 'an Error': return remember(v, new (copies[v.name] ?? Error)(v.message))
+			case 'an Error': {
+				const copy = remember(v, new (copies[v.name] ?? Error)(v.message))
+				if (hasOwn(v, 'cause')) defineProperty(copy, 'cause', {value: clone(v.cause), writable: true, configurable: true})
+				return copy
+			}
 			}
 			refuse(what)
 		}
@@ -109,11 +113,21 @@ var methodProperty factory
 func newProvided(vm *goja.Runtime, program *goja.Program) goja.Value {
 	make, _ := goja.AssertFunction(mustValue(vm.RunProgram(program)))
 	f := mustValue(make(nil, vm.ToValue(func(call goja.FunctionCall) goja.Value {
+		if o, ok := call.Argument(0).(*goja.Object); ok && iterates(o) {
+			return asString("an iterator")
+		}
 		return asString(kind(call.Argument(0)))
 	})))
 	v := methodProperty(vm)
 	*(*goja.Value)(unsafe.Add(reflect.ValueOf(v).UnsafePointer(), valueOffset)) = f
 	return v
+}
+
+// iterates reports whether o is an iterator or a generator of goja.
+func iterates(o *goja.Object) bool {
+	_, t := innerOf(o)
+	name := strings.ToLower(t.String())
+	return strings.Contains(name, "iter") || strings.Contains(name, "generator")
 }
 
 func mustValue(v goja.Value, err error) goja.Value {

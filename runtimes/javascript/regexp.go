@@ -3,232 +3,76 @@ package javascript
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
+	"math"
+	"reflect"
 	"strings"
-	"sync"
-	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 	"unsafe"
 
-	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja"
 
 	"metascript/engine"
-	"metascript/engine/cputime"
 	"metascript/runtimes/internal/pattern"
 )
 
-// Regular expressions. goja uses Go's package regexp where it can. The time of a match grows with the size of the pattern times the
-// size of the text, so that product is limited. If there may be many matches, goja is made to search them one by one. For
-// look-around and back-references goja uses regexp2, which may run forever. It has a timeout, but goja treats a match that
-// timed out as no match. So the timeout is short, and a search that found nothing within it ends the call: no result is better than
-// a wrong one. The timeout counts wall-clock time, and the machine may be busy. So such a search is first repeated until it has used
-// enough processor time.
+// Regular expressions. Each pattern is translated by package pattern, since goja understands only a part of them. goja gets a text for Go's
+// package regexp, which needs linear time. It is used for the first search in a text, or for a whole function such as replace, where it
+// finds the same as JavaScript; see matched. All other searches are those of [pattern.Program]. goja's own third way, regexp2, is never
+// reached: it finds other matches, cannot be stopped, and takes its time from the clock.
+//
+// The time of a match grows with the size of the pattern times the size of the text, so that product is limited. A program counts its steps.
+// If there may be many matches, goja is made to search them one by one.
 
 const (
-	// matchTimeout is how long regexp2 may search one match.
-	matchTimeout = 200 * time.Millisecond
 	// maxPattern is the maximum number of states of a pattern: the number of its characters, each counted as often as it is
 	// repeated.
 	maxPattern = 10_000
-	// maxFolded is the maximum number of characters for which the compilation of one case-insensitive pattern looks up the other
-	// case. That takes some 30 ns for each, and a pattern is compiled in one step.
-	maxFolded = 16 * allCharacters
 	// maxMatch is the maximum of the number of states of a pattern times the number of characters of the text.
 	maxMatch = 100_000_000
+	// maxSearch is how many steps a program may take to search one match. It takes some 10 ns for each.
+	maxSearch = 20_000_000
 )
-
-// setMatchTimeout sets regexp2's timeout, which is global in the process and read when a pattern is compiled.
-var setMatchTimeout = sync.OnceFunc(func() { regexp2.DefaultMatchTimeout = matchTimeout })
-
-// states estimates how many states a pattern has.
-func states(pattern string) int {
-	type group struct{ sum, last int }
-	stack := []group{{}}
-	for i := 0; i < len(pattern); i++ {
-		top := &stack[len(stack)-1]
-		switch pattern[i] {
-		case '\\':
-			i++
-			top.sum, top.last = top.sum+1, 1
-		case '(':
-			stack = append(stack, group{})
-		case ')':
-			if len(stack) > 1 {
-				inner := top.sum + 2
-				stack = stack[:len(stack)-1]
-				top = &stack[len(stack)-1]
-				top.sum, top.last = top.sum+inner, inner
-			}
-		case '{':
-			times, end := repetition(pattern[i:])
-			top.sum += top.last * max(0, times-1)
-			top.last *= max(1, times)
-			i += end
-		default:
-			top.sum, top.last = top.sum+1, 1
-		}
-		if top.sum > maxPattern {
-			return top.sum
-		}
-	}
-	sum := 0
-	for _, g := range stack {
-		sum += g.sum
-	}
-	return sum
-}
-
-// repetition parses {n}, {n,} or {n,m} at the beginning of s. It returns about the larger number and the offset of the closing
-// brace, or 1 and 0 if s does not begin with a repetition.
-func repetition(s string) (times, length int) {
-	end := strings.IndexByte(s, '}')
-	if end < 0 || end > 20 {
-		return 1, 0
-	}
-	var low, high int
-	if n, _ := fmt.Sscanf(s[:end], "{%d,%d", &low, &high); n == 0 {
-		return 1, 0
-	}
-	return min(max(low, high)+1, maxPattern+1), end
-}
-
-// backtracks estimates whether goja will use regexp2 for a pattern.
-func backtracks(pattern string) bool {
-	for i := 0; i+1 < len(pattern); i++ {
-		next := pattern[i+1]
-		switch pattern[i] {
-		case '(':
-			if next == '?' && !strings.HasPrefix(pattern[i:], "(?:") {
-				return true
-			}
-		case '\\':
-			if next == 'k' || next >= '1' && next <= '9' {
-				return true
-			}
-			i++
-		case '{':
-			if n, _ := repetition(pattern[i:]); n > 1000 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// allCharacters is the number of Unicode characters.
-const allCharacters = utf8.MaxRune + 1
-
-// folded estimates for how many characters the compilation of a pattern looks up the other case. It is 0 for a case-sensitive
-// pattern. Otherwise each character in a range counts and, for regexp2, each character in a negated class such as \S.
-func folded(pattern, flags string) (sum int) {
-	if !strings.Contains(flags, "i") && !inlineFlags.MatchString(pattern) {
-		return 0
-	}
-	class, regexp2 := false, backtracks(pattern)
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++
-			if (class || regexp2) && i < len(pattern) && strings.IndexByte("DSW", pattern[i]) >= 0 {
-				sum += allCharacters
-			}
-		case class && c == ']':
-			class = false
-		case class && c == '-':
-			sum += rangeEnd(pattern[i+1:])
-		case !class && c == '[':
-			class = true
-		case !class && c == '.' && regexp2:
-			sum += allCharacters
-		}
-	}
-	return sum
-}
-
-// inlineFlags matches what may enable a flag within a pattern.
-var inlineFlags = regexp.MustCompile(`\(\?[a-zA-Z^-]`)
-
-// rangeEnd returns the first character of a pattern, which may be an escape: the end of a range.
-func rangeEnd(pattern string) int {
-	if escape := rangeEscape.FindStringSubmatch(pattern); escape != nil {
-		c, err := strconv.ParseUint(escape[1], 16, 32)
-		if err != nil || c > allCharacters {
-			return allCharacters
-		}
-		return int(c)
-	}
-	c, _ := utf8.DecodeRuneInString(pattern)
-	return int(c)
-}
-
-var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
 // patternFeatures describe the regular expressions that a script has made.
 type patternFeatures struct {
-	states     int               // the states of the largest one
-	backtracks bool              // at least one needs regexp2
-	exact      map[string]string // the exact forms of those that were translated and have one, by what goja has compiled
-	exactSize  float64           // how many characters these have
+	states int                        // the states of the largest one
+	all    map[string]pattern.Pattern // by what goja has compiled
+	size   float64                    // how many characters these have
 }
 
 // merge adds the features of a file.
 func (p *patternFeatures) merge(other patternFeatures) {
-	p.states = max(p.states, other.states)
-	p.backtracks = p.backtracks || other.backtracks
-	for text, exact := range other.exact {
-		p.note(text, exact)
+	for _, each := range other.all {
+		p.add(each)
 	}
-}
-
-// note records the exact form of a pattern.
-func (p *patternFeatures) note(text, exact string) {
-	if p.exact == nil {
-		p.exact = map[string]string{}
-	}
-	if _, known := p.exact[text]; !known {
-		p.exactSize += float64(len(text) + len(exact))
-	}
-	p.exact[text] = exact
 }
 
 // add adds a pattern that goja is to compile. ok is false if the pattern exceeds a limit.
-func (p *patternFeatures) add(c compiled) (ok bool) {
-	p.states = max(p.states, c.states)
-	p.backtracks = p.backtracks || c.backtracks
-	if c.exact != "" {
-		p.note(c.text, c.exact)
+func (p *patternFeatures) add(each pattern.Pattern) (ok bool) {
+	if each.States > maxPattern {
+		return false
 	}
-	return c.states <= maxPattern && folded(c.text, c.flags) <= maxFolded
+	p.states = max(p.states, each.States)
+	if p.all == nil {
+		p.all = map[string]pattern.Pattern{}
+	}
+	if _, known := p.all[each.Text]; !known {
+		p.all[each.Text] = each
+		p.size += float64(len(each.Text) + perState*each.States)
+	}
+	return true
 }
 
-// A compiled is what goja compiles for a pattern.
-type compiled struct {
-	text, flags string
-	states      int
-	backtracks  bool
-	changed     bool   // it is not the pattern that the script has
-	exact       string // see [pattern.Pattern]
-}
+// perState is about how many bytes a state of a program takes.
+const perState = 128
 
-// translated returns what goja compiles for a pattern. It is another one if goja would not do what the pattern says: it knows no \p{…},
-// other rules for case, and only \n at the end of a line.
-func translated(source []uint16, flags string) (compiled, *pattern.Error) {
-	text := string(utf16.Decode(source))
-	if !strings.ContainsAny(flags, "uimvd") && !strings.Contains(text, `\b`) && !strings.Contains(text, `\B`) {
-		return compiled{text: text, flags: flags, states: states(text), backtracks: backtracks(text)}, nil
-	}
+// translated returns what a pattern becomes, and the flags for goja.
+func translated(source []uint16, flags string) (pattern.Pattern, string, *pattern.Error) {
 	p, err := pattern.Translate(source, flags)
 	var fault *pattern.Error
 	if errors.As(err, &fault) {
-		return compiled{}, fault
+		return pattern.Pattern{}, "", fault
 	}
-	if !p.KeepsCase {
-		flags = strings.Replace(flags, "i", "", 1)
-	}
-	return compiled{p.Text, flags, p.States, p.Backtracks, true, p.Exact}, nil
+	return p, strings.Replace(flags, "i", "", 1), nil
 }
 
 // tooManyStates is the message for a pattern that exceeds a limit.
@@ -237,36 +81,35 @@ var tooManyStates = fmt.Sprintf("the regular expression has more than %d states,
 // pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit. It returns the text and
 // the flags for goja.
 func (r *run) pattern(source goja.String, flags string) (text goja.String, goFlags string) {
-	if r.asIs {
-		return source, flags
-	}
 	if source.Length() > maxPattern {
 		r.refusePattern()
 	}
-	units := make([]uint16, source.Length())
-	for i := range units {
-		units[i] = source.CharAt(i)
-	}
-	c, fault := translated(units, flags)
+	p, goFlags, fault := translated(unitsOf(source), flags)
 	if fault != nil && fault.Large {
 		r.refusePattern()
 	}
 	if fault != nil {
 		panic(r.syntaxError(&engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}))
 	}
-	if !r.patterns.add(c) {
+	if !r.patterns.add(p) {
 		r.refusePattern()
 	}
-	r.need(r.patterns.exactSize, "the regular expressions")
+	r.need(r.patterns.size, "the regular expressions")
 	r.sweepRegExp()
-	if !c.changed {
-		return source, flags
-	}
 	if r.sources == nil {
 		r.sources = map[string]goja.String{}
 	}
-	r.sources[c.text] = source
-	return asString(c.text), c.flags
+	r.sources[p.Text] = source
+	return asString(p.Text), goFlags
+}
+
+// unitsOf returns the code units of a text.
+func unitsOf(s goja.String) []uint16 {
+	units := make([]uint16, s.Length())
+	for i := range units {
+		units[i] = s.CharAt(i)
+	}
+	return units
 }
 
 func (r *run) refusePattern() {
@@ -318,7 +161,7 @@ func setSource(o *goja.Object, source goja.String) {
 // ignoresCase is the guard of the getter ignoreCase: goja does not get the flag for a pattern that was translated.
 func ignoresCase(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.This.(*goja.Object); ok {
-		if at, l, ok := insideOf(o); ok && l.matches && strings.HasSuffix(patternSource(at, l), pattern.Folded) {
+		if at, l, ok := insideOf(o); ok && l.matches && pattern.IgnoresCase(patternSource(at, l)) {
 			return r.vm.ToValue(true)
 		}
 	}
@@ -425,133 +268,228 @@ func sourceOf(o *goja.Object) goja.String {
 // patternOf returns the guard of the methods of strings that convert their argument to a regular expression.
 func patternOf(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		flags := ""
 		if symbol == goja.SymMatchAll {
 			r.needGlobal(call, "matchAll")
+			flags = "g"
 		}
 		if v, done := r.delegate(call, symbol); done {
 			return v
 		}
-		call, _ = r.texts(r.argTexts(call, 0))
-		if s, ok := call.Argument(0).(goja.String); ok {
-			r.pattern(s, "")
+		call, s := r.texts(r.argTexts(call, 0))
+		if s == nil {
+			return f(call)
 		}
-		return f(call)
+		call.Arguments = []goja.Value{r.newRegExp(call.Argument(0), flags)}
+		v, _ := r.delegate(call, symbol)
+		return v
 	}
 }
 
-// matched is the guard of every function that matches a regular expression.
-func matched(r *run, call goja.FunctionCall, f native) goja.Value {
+// newRegExp makes a RegExp as a script does.
+func (r *run) newRegExp(source goja.Value, flags string) *goja.Object {
 	r.sweepRegExp()
-	if o, ok := call.This.(*goja.Object); !ok || !r.unmodified(o) {
-		panic(r.vm.NewTypeError("this method needs a RegExp that was not changed"))
-	}
-	call = r.argTexts(call, 0)
-	s, ok := call.Argument(0).(goja.String)
-	if !ok {
-		return f(call)
-	}
-	r.useExact(call.This.(*goja.Object), s)
-	work := float64(s.Length()+1) * float64(r.patterns.states+1)
-	if work > maxMatch {
-		r.refuse(&engine.Error{
-			Kind: engine.KindTimeout,
-			Msg:  fmt.Sprintf("a regular expression would take too long on a text of %d characters", s.Length()),
-			Hint: "split the text first, or use a smaller pattern",
-		})
-	}
-	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
-		r.matchStepwise()
-	}
-	call = r.countResults(r.expandTemplate(call, s), 1)
-	at := r.lastIndex(call.This)
-	began := time.Now()
-	r.conclusive = false
-	v := f(call)
-	if noMatch(v) && !r.conclusive && time.Since(began) >= matchTimeout {
-		v = r.searchAgain(at, func() goja.Value { return f(call) })
-	}
-	r.conclusive = true
-	r.check()
-	return v
-}
-
-// useExact makes a RegExp use the exact form of its pattern if a text needs that. It needs regexp2, which is slower.
-func (r *run) useExact(o *goja.Object, s goja.String) {
-	at, l, ok := insideOf(o)
-	if len(r.patterns.exact) == 0 || !ok || !l.matches {
-		return
-	}
-	text := patternSource(at, l)
-	exact, ok := r.patterns.exact[text]
-	if !ok || simple(s.String()) {
-		return
-	}
-	flags := o.Get("flags").String()
-	if strings.HasSuffix(text, pattern.Folded) {
-		flags = strings.Replace(flags, "i", "", 1)
-	}
-	key := flags + "/" + exact
-	made := r.exactPatterns[key]
-	if made == nil {
-		made = r.newExact(exact, flags)
-		if len(r.exactPatterns)%maxExact == 0 { // it forgets the old ones
-			r.exactPatterns = map[string]*goja.Object{}
-		}
-		r.exactPatterns[key] = made
-	}
-	other, _, _ := insideOf(made)
-	*(*unsafe.Pointer)(unsafe.Add(at, l.pattern)) = pointerAt(other, l.pattern)
-}
-
-// maxExact is how many exact patterns are kept.
-const maxExact = 64
-
-// simple reports whether a pattern needs no exact form for a text.
-func simple(s string) bool { return onlyASCII(s) && !strings.Contains(s, "\r") }
-
-// newExact makes a RegExp whose pattern is not translated again.
-func (r *run) newExact(pattern, flags string) *goja.Object {
-	r.patterns.backtracks, r.asIs = true, true
-	defer func() { r.asIs = false }()
-	made, err := r.vm.New(r.regExps.Get("constructor"), asString(pattern), asString(flags))
+	made, err := r.vm.New(r.regExps.Get("constructor"), source, asString(flags))
 	if err != nil {
 		panic(err)
 	}
 	return made
 }
 
-// lastIndex returns a function that resets the position at which the next search of a regular expression begins to the current
-// one.
-func (r *run) lastIndex(pattern goja.Value) (restore func()) {
-	if !r.patterns.backtracks {
-		return func() {} // Go's regular expressions have no timeout
+// patternOfObject returns the pattern of a RegExp.
+func (r *run) patternOfObject(o *goja.Object) pattern.Pattern {
+	at, l, _ := insideOf(o)
+	p, ok := r.patterns.all[patternSource(at, l)]
+	if !ok { // it is one of this package
+		p, _, _ = translated(unitsOf(sourceOf(o)), "")
+		p.Text = patternSource(at, l)
+		r.patterns.add(p)
 	}
-	o := pattern.(*goja.Object)
-	at := o.Get("lastIndex")
-	return func() { _ = o.Set("lastIndex", at) } // it fails only for a frozen object, for which the search has thrown before
+	return p
 }
 
-// searchAgain repeats a search that regexp2's timeout may have stopped, from the same position. It ends the call if the search has
-// used as much processor time as the timeout allows. The processor time of the first search is not known, so a search may take
-// twice as long.
-func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
-	clock := cputime.Thread()
-	for range cputime.Factor {
-		if used, ok := clock(); !ok || used >= matchTimeout/2 {
-			break
+// matched is the guard of the functions that search with a regular expression, except for exec and test, which they may be made to call.
+func matched(r *run, call goja.FunctionCall, f native) goja.Value {
+	call, s := r.searching(call)
+	if s == nil {
+		return f(call)
+	}
+	o := call.This.(*goja.Object)
+	p := r.patternOfObject(o)
+	work := float64(s.Length()+1) * float64(p.States+1)
+	if p.Own || p.Empty || !simple(s) || work*float64(s.Length()) > maxMatch || r.startOf(o) != 0 {
+		r.matchStepwise()
+	}
+	v := f(r.countResults(r.expandTemplate(call, s), 1))
+	r.check()
+	return v
+}
+
+// searching checks a call of a function that searches with a regular expression, and returns the text in which it searches.
+func (r *run) searching(call goja.FunctionCall) (goja.FunctionCall, goja.String) {
+	r.sweepRegExp()
+	o, ok := call.This.(*goja.Object)
+	if !ok || !r.unmodified(o) {
+		panic(r.vm.NewTypeError("this method needs a RegExp that was not changed"))
+	}
+	call = r.argTexts(call, 0)
+	s, ok := call.Argument(0).(goja.String)
+	if !ok {
+		return call, nil
+	}
+	if work := float64(s.Length()+1) * float64(r.patterns.states+1); work > maxMatch {
+		r.refuse(&engine.Error{
+			Kind: engine.KindTimeout,
+			Msg:  fmt.Sprintf("a regular expression would take too long on a text of %d characters", s.Length()),
+			Hint: "split the text first, or use a smaller pattern",
+		})
+	}
+	return call, s
+}
+
+// simple reports whether Go's package regexp, as goja uses it, finds all matches in a text that JavaScript finds.
+func simple(s goja.String) bool { return width(s) == 1 && !strings.Contains(s.String(), "\r") }
+
+// executed is the guard of exec, and tested that of test.
+func executed(r *run, call goja.FunctionCall, f native) goja.Value {
+	found, s, ok := r.search(call)
+	switch {
+	case !ok:
+		return r.checked(f(r.argTexts(call, 0)))
+	case found == nil:
+		return goja.Null()
+	}
+	return r.matchResult(call.This.(*goja.Object), s, found)
+}
+
+func tested(r *run, call goja.FunctionCall, f native) goja.Value {
+	found, _, ok := r.search(call)
+	if !ok {
+		return r.checked(f(r.argTexts(call, 0)))
+	}
+	return r.vm.ToValue(found != nil)
+}
+
+// checked returns v if the call was not stopped.
+func (r *run) checked(v goja.Value) goja.Value {
+	r.check()
+	return v
+}
+
+// search searches the next match of a regular expression by its program. ok is false if goja's function is as good: Go's package regexp
+// can search only from the beginning of a text.
+func (r *run) search(call goja.FunctionCall) (found []int, s goja.String, ok bool) {
+	call, s = r.searching(call)
+	if s == nil {
+		return nil, nil, false
+	}
+	o := call.This.(*goja.Object)
+	p, start := r.patternOfObject(o), r.startOf(o)
+	sticky := o.Get("sticky").ToBoolean()
+	if !p.Own && start == 0 && !sticky && (!p.ASCII || simple(s)) {
+		return nil, nil, false
+	}
+	if start <= float64(s.Length()) {
+		program := p.Program()
+		found = program.Match(r.textFor(s, program.Unicode), int(start), sticky, r.watch)
+	}
+	if sticky || o.Get("global").ToBoolean() {
+		next := 0
+		if found != nil {
+			next = found[1]
 		}
-		r.check()
-		restore()
-		began := time.Now()
-		if v := search(); !noMatch(v) || r.conclusive || time.Since(began) < matchTimeout {
-			return v
+		r.setLastIndex(o, next)
+	}
+	return found, s, true
+}
+
+// startOf returns the place where the next search of a RegExp begins.
+func (r *run) startOf(o *goja.Object) float64 {
+	if !o.Get("global").ToBoolean() && !o.Get("sticky").ToBoolean() {
+		return 0
+	}
+	at := o.Get("lastIndex").ToFloat()
+	if !(at > 0) {
+		return 0
+	}
+	return math.Trunc(at)
+}
+
+// setLastIndex sets the place where the next search of a RegExp begins. It throws if the script has frozen that.
+func (r *run) setLastIndex(o *goja.Object, at int) {
+	if err := o.Set("lastIndex", at); err != nil {
+		panic(err)
+	}
+}
+
+// watch ends a search that takes too long.
+func (r *run) watch(steps, bytes int) {
+	r.check()
+	if bytes > 1<<16 {
+		r.need(float64(bytes), "the search of a regular expression")
+	}
+	if steps > maxSearch {
+		r.refuse(&engine.Error{
+			Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took more than %d million steps", maxSearch/1_000_000),
+			Hint: "repetitions within repetitions, look-around and back-references can take very long",
+		})
+	}
+}
+
+// A searchedText is the last text in which a program searched: often it searches again in the same.
+type searchedText struct {
+	original goja.String
+	unicode  bool
+	text     *pattern.Text
+}
+
+// textFor returns a text for a program.
+func (r *run) textFor(s goja.String, unicode bool) *pattern.Text {
+	last := &r.searched
+	if last.text == nil || last.unicode != unicode || !sameText(last.original, s) {
+		r.need(float64(s.Length())*8, "the text of a regular expression")
+		*last = searchedText{s, unicode, pattern.NewText(s.Length(), s.CharAt, unicode)}
+	}
+	return last.text
+}
+
+// sameText reports whether two texts have the same memory, without a comparison of their characters.
+func sameText(a, b goja.String) bool {
+	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
+	if v.Type() != w.Type() || a.Length() != b.Length() {
+		return false
+	}
+	if v.Kind() == reflect.String {
+		return unsafe.StringData(v.String()) == unsafe.StringData(w.String())
+	}
+	return v.UnsafePointer() == w.UnsafePointer()
+}
+
+// matchResult returns what exec returns for a match.
+func (r *run) matchResult(o *goja.Object, s goja.String, found []int) goja.Value {
+	values := make([]any, len(found)/2)
+	for i := range values {
+		values[i] = goja.Undefined()
+		if begin, end := found[2*i], found[2*i+1]; begin >= 0 && end >= 0 {
+			values[i] = s.Substring(begin, end)
 		}
 	}
-	r.refuse(&engine.Error{
-		Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took longer than %s", matchTimeout),
-		Hint: "repetitions within repetitions, look-around and back-references can take very long",
-	})
-	return nil
+	groups := goja.Value(goja.Undefined())
+	if program := r.patternOfObject(o).Program(); len(program.Names) > 0 {
+		named := r.vm.CreateObject(nil)
+		for _, name := range program.Names {
+			_ = named.Set(name.Name, values[name.Group])
+		}
+		groups = named
+	}
+	match := r.vm.NewArray(values...)
+	for _, property := range []struct {
+		name  string
+		value any
+	}{{"index", found[0]}, {"input", s}, {"groups", groups}} {
+		_ = match.DefineDataProperty(property.name, r.vm.ToValue(property.value), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+	}
+	return match
 }
 
 // allMatched is the guard of matchAll.
@@ -604,16 +542,6 @@ func patternText(r *run, call goja.FunctionCall, f native) goja.Value {
 		w.write(r.textOrThrow(orUndefined(part)))
 	}
 	return w.b.String()
-}
-
-func noMatch(v goja.Value) bool {
-	switch {
-	case v == nil || goja.IsNull(v):
-		return true
-	case kind(v) == "a boolean":
-		return !v.ToBoolean()
-	}
-	return false
 }
 
 // matchStepwise makes goja search matches one by one through exec, which has a guard. goja stops using its optimized path when the

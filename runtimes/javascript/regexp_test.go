@@ -1,63 +1,50 @@
 package javascript
 
 import (
-	goruntime "runtime"
+	"errors"
 	"testing"
-	"time"
 
 	"github.com/dop251/goja"
 
 	"metascript/engine"
 )
 
-// regexp2's timeout counts wall-clock time. A search that it stopped on a busy machine is repeated from the same position, and a
-// search that used that much processor time ends the call.
-func TestSearchOnABusyMachine(t *testing.T) {
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-	for _, c := range []struct {
-		name string
-		late func() // what a search does that regexp2 stops
-		stop int    // the number of such searches
-		kind engine.Kind
-	}{
-		{"waits once", func() { <-time.After(matchTimeout) }, 1, ""},
-		{"waits twice", func() { <-time.After(matchTimeout) }, 2, ""},
-		{"works", func() {
-			for began := time.Now(); time.Since(began) < matchTimeout; {
-			}
-		}, 1 << 20, engine.KindTimeout},
+// A search ends the call after a number of steps, however fast the machine is.
+func TestStepsOfASearch(t *testing.T) {
+	for _, source := range []string{
+		`/(a+)+\1b/.test('a'.repeat(40))`,
+		`'x'.repeat(20000).replace(/(?=x*x*y)x/, '')`,
+		`'\u00e4' + 'a'.repeat(20000).split(/(?:a*)*\1(z)/)`,
 	} {
-		p, err := New().Compile(t.Context(), files("sync.js", noop), engine.Limits{})
-		if err != nil {
-			t.Fatal(err)
+		_, err := call(t, "exports.sync = () => ({v: "+source+"})", nil, engine.Limits{})
+		var fault *engine.Error
+		if !errors.As(err, &fault) || fault.Kind != engine.KindTimeout || fault.Msg != "a regular expression took more than 20 million steps" {
+			t.Errorf("%s: got %v", source, err)
 		}
-		r, searches := p.(*program).newRun(engine.Limits{}, nil), 0
-		fault := r.within(t.Context(), func() error {
-			pattern, err := r.vm.RunString("const p = /(?=a)a/g; p.lastIndex = 3; p")
+	}
+}
+
+// Searches one after the other in the same text convert it once.
+func TestSearchesInTheSameText(t *testing.T) {
+	p, err := New().Compile(t.Context(), files("sync.js", noop), engine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.(*program).newRun(engine.Limits{}, nil)
+	fault := r.within(t.Context(), func() error {
+		for _, source := range []string{"'\u00e4a'.repeat(100)", "'ab'.repeat(100)"} {
+			v, err := r.vm.RunString(source)
 			if err != nil {
 				return err
 			}
-			r.patterns.backtracks = true
-			got := matched(r, goja.FunctionCall{This: pattern, Arguments: []goja.Value{r.vm.ToValue("abcabc")}}, func(goja.FunctionCall) goja.Value {
-				o := pattern.(*goja.Object)
-				if at := o.Get("lastIndex").ToInteger(); at != 3 {
-					t.Errorf("%s: search %d begins at %d", c.name, searches, at)
-				}
-				if searches++; searches > c.stop {
-					return r.vm.ToValue(true)
-				}
-				c.late()
-				_ = o.Set("lastIndex", 0) // as a search does that finds nothing
-				return goja.Null()
-			})
-			if !got.ToBoolean() {
-				t.Errorf("%s: got %v", c.name, got)
+			first := r.textFor(v.(goja.String), false)
+			if r.textFor(v.(goja.String), false) != first || r.textFor(v.(goja.String), true) == first || r.textFor(asString("\u00e4"), false) == first {
+				t.Errorf("%s: the text is not converted once", source)
 			}
-			return nil
-		})
-		if c.kind == "" && fault != nil || c.kind != "" && (fault == nil || fault.Kind != c.kind) {
-			t.Errorf("%s: got %v after %d searches", c.name, fault, searches)
 		}
+		return nil
+	})
+	if fault != nil {
+		t.Fatal(fault)
 	}
 }

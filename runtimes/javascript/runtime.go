@@ -23,8 +23,8 @@
 // # Running
 //
 // Every call gets its own virtual machine (program.go), which costs microseconds, and runs the top level of the file again. So no
-// state remains from one call to the next. Compiled code is shared. The time does not change during a call, and there is
-// no Math.random; see random.go. Date uses the time zone of the process, which the command sets to UTC.
+// state remains from one call to the next. Compiled code is shared. The time does not change during a call, and
+// Math.random ends it with an error; see random.go. Date uses the time zone of the process, which the command sets to UTC.
 //
 // A machine that all calls share, with frozen built-in objects, would need about two thirds of the time for a small call
 // (BenchmarkMachines). But one object that is not frozen by mistake would let a call change later calls, and scripts could not
@@ -80,7 +80,6 @@ func (rt runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits)
 	if err := instrument(); err != nil {
 		return nil, err
 	}
-	setMatchTimeout()
 	p := &program{entry: path.Clean(s.Entry), files: s.Files, typescript: rt.typescript}
 	r := p.newRun(l, nil)
 	r.compiling = true

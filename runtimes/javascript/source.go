@@ -245,7 +245,7 @@ func (c *checker) rewriteNode(n ast.Node) {
 // pattern limits and translates a regular expression.
 func (c *checker) pattern(n *ast.RegExpLiteral) {
 	c.regExp = true
-	made, fault := translated(utf16.Encode([]rune(n.Pattern)), n.Flags)
+	made, flags, fault := translated(utf16.Encode([]rune(n.Pattern)), n.Flags)
 	if fault != nil {
 		kind := engine.KindSyntax
 		if fault.Large {
@@ -259,13 +259,14 @@ func (c *checker) pattern(n *ast.RegExpLiteral) {
 		c.err = c.fault(n.Idx, engine.KindSource, "%s", tooManyStates)
 		return
 	}
-	if made.changed {
+	c.add(measure.States, min(made.States+len(n.Pattern), maxPattern))
+	if made.Text != n.Pattern {
 		if c.literals == nil {
 			c.literals = map[*ast.RegExpLiteral]string{}
 		}
 		c.literals[n] = n.Pattern
-		n.Pattern, n.Flags = made.text, made.flags
 	}
+	n.Pattern, n.Flags = made.Text, flags
 }
 
 // withSource returns what e is replaced by: a translated regular expression gets its source again; see run.literal.

@@ -32,13 +32,16 @@ var otherFunctions = map[string]string{
 	"sorted": "write std.sort(x)", "merge": "write a + b, or std.mergePatch(a, b)", "now": "the time is in the request: write a parameter now",
 	"date": "the time is in the request: write a parameter now", "time": "the time is in the request: write a parameter now",
 	"env": "a script sees no environment: use values of the request, such as parent.spec", "getenv": "a script sees no environment: use values of the request, such as parent.spec",
-	"uuid": "nothing is random: write parent.metadata.uid, which no other object has", "json": "write std.manifestJson(x)", "toJson": "write std.manifestJson(x)",
+	"uuid": useRandom, "random": useRandom, "rand": useRandom, "json": "write std.manifestJson(x)", "toJson": "write std.manifestJson(x)",
 	"manifestYaml": "write std.manifestYamlDoc(x)", "toYaml": "write std.manifestYamlDoc(x)", "yaml": "write std.manifestYamlDoc(x)",
 	"fromJson": "write std.parseJson(text)", "fromYaml": "write std.parseYaml(text)", "padLeft": "write '%5s' % x", "rjust": "write '%5s' % x",
 	"padRight": "write '%-5s' % x", "ljust": "write '%-5s' % x", "zfill": "write '%03d' % n",
 	"regexMatch":   "there are no regular expressions: write std.startsWith(x, y), std.split(x, y) or std.strReplace(x, y, z)",
 	"regexReplace": "there are no regular expressions: write std.strReplace(x, y, z)", "b64encode": "write std.base64(text)", "b64decode": "write std.base64Decode(text)",
 }
+
+// useRandom is the hint for what is random.
+const useRandom = "write local m = import 'metascript.libsonnet', and m.random.token(name, secret, key); what no other object has is parent.metadata.uid"
 
 // optional is the hint for fields that may be missing.
 const optional = "for what may be missing use std.get(object, 'field', default)"

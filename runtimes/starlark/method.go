@@ -292,6 +292,31 @@ func splitLines(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
+// ofCase implements islower, isupper and istitle by the properties of characters, as in Python. The interpreter's compare with a copy,
+// so that "ß" is in upper case, and know only ASCII in titles.
+func ofCase(c *methodCall) (starlark.Value, error) {
+	text, ok := c.receiver.(starlark.String)
+	if !ok || len(c.args)+len(c.kwargs) > 0 {
+		return c.native() // reports the arguments
+	}
+	if err := c.ev.charge(wordSteps(len(text))); err != nil {
+		return nil, err
+	}
+	found, after := false, false // a character that has the case, and one that has any right before
+	for _, r := range string(text) {
+		lower := unicode.IsLower(r) || unicode.Is(unicode.Other_Lowercase, r)
+		title := unicode.IsTitle(r)
+		upper := unicode.IsUpper(r) || unicode.Is(unicode.Other_Uppercase, r)
+		switch {
+		case c.name == "islower" && (upper || title), c.name == "isupper" && (lower || title), c.name == "istitle" && (lower && !after || (upper || title) && after):
+			return starlark.False, nil
+		}
+		after = lower || title || upper
+		found = found || after
+	}
+	return starlark.Bool(found), nil
+}
+
 // caseText is the guard of methods that write a string character by character. That is slow, and some characters become longer.
 func caseText(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()

@@ -102,7 +102,7 @@ var otherNames = map[string]string{
 	"re":      "there are no regular expressions: write x.startswith(y), x.split(y) or x.replace(y, z)",
 	"os":      "a script sees no environment: use values of the request, such as parent.spec",
 	"logging": "write print(x): the text goes to the log", "logger": "write print(x): the text goes to the log", "log": "write print(x): the text goes to the log",
-	"uuid": "nothing is random: write parent.metadata.uid, which no other object has", "hashlib": `write load("metascript.star", "sha256") at the top of the file, and sha256(text)`,
+	"uuid": useRandom, "secrets": useRandom, "hashlib": `write load("metascript.star", "sha256") at the top of the file, and sha256(text)`,
 	"copy": "write json.decode(json.encode(x))", "deepcopy": "write json.decode(json.encode(x))", "__name__": "remove it: the server calls the function sync",
 	"hex": `write "%x" % n`, "oct": `write "%o" % n`, "divmod": "write (a // b, a % b)", "requests": "a script calls no servers: use a webhook, or customize for objects of the cluster",
 	"urllib": "a script calls no servers: use a webhook, or customize for objects of the cluster", "iter": "write for x in list:", "next": "write list(x)[0]",
@@ -110,6 +110,8 @@ var otherNames = map[string]string{
 	"Exception": "write fail(message)", "ValueError": "write fail(message)", "KeyError": "write fail(message)", "frozenset": "write set(x)",
 	"sys": "a script sees no process: use values of the request",
 }
+
+const useRandom = `write load("metascript.star", "random") at the top of the file, and random.token(name, secret, key); what no other object has is parent.metadata.uid`
 
 // namesAt returns the names that a position of a file can use, those of the innermost functions first.
 func namesAt(at engine.Pos, text string) []string {

@@ -84,11 +84,11 @@ var memberRules = map[string]map[string]memberRule{
 		// These methods search each character of one string in the other, or read the string character by character.
 		"strip": {eachCompare, stripText}, "lstrip": {eachCompare, stripText}, "rstrip": {eachCompare, stripText},
 		"upper": {sizeOfText, caseText}, "lower": {sizeOfText, caseText}, "title": {sizeOfText, caseText}, "capitalize": {sizeOfText, caseText},
-		"islower": {sizeOfText, caseText}, "isupper": {sizeOfText, caseText}, // they make a copy in lower or upper case
+		"islower": {sizeOfText, ofCase}, "isupper": {sizeOfText, ofCase}, "istitle": {sizeOfText, ofCase},
 		"startswith": {eachCompare, prefixText}, "endswith": {eachCompare, prefixText},
 	},
 		"codepoint_ords", "codepoints", "elem_ords", "elems", // the first four use no memory; the size of a list made from them is counted
-		"count", "find", "index", "isalnum", "isalpha", "isdigit", "isspace", "istitle", "partition",
+		"count", "find", "index", "isalnum", "isalpha", "isdigit", "isspace", "partition",
 		"removeprefix", "removesuffix", "rfind", "rindex", "rpartition"),
 	"bytes": members(nil, "elems"),
 	"list": members(map[string]memberRule{

@@ -2,11 +2,14 @@ package starlark
 
 import (
 	gojson "encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
+
+	"metascript/engine/jsonescapes"
 )
 
 // sized returns a builtin that makes a collection from an iterable, its first argument. It reserves size bytes for each element,
@@ -167,7 +170,29 @@ func decodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 			}
 		}
 	}
-	return starlark.Call(thread, json.Module.Members["decode"], args, kwargs)
+	v, err := starlark.Call(thread, json.Module.Members["decode"], args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return wellFormed(v, args, kwargs)
+}
+
+// wellFormed returns what json.decode returned, unless the text has half of a surrogate pair, which the package reads as U+FFFD. Then it
+// returns the default, or an error.
+func wellFormed(v starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	var otherwise starlark.Value
+	if err := starlark.UnpackArgs("json.decode", args, kwargs, "x", &text, "default?", &otherwise); err != nil {
+		return nil, err
+	}
+	at := jsonescapes.Lone(text)
+	switch {
+	case at < 0:
+		return v, nil
+	case otherwise != nil:
+		return otherwise, nil
+	}
+	return nil, fmt.Errorf("json.decode: at offset %d, half of a surrogate pair, for example \\ud83d without \\ude00", at)
 }
 
 // quotedSteps is how many steps a JSON string costs. It may be a key, and may have escapes.

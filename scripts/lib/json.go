@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"metascript/engine/jsonescapes"
 )
 
 // maxIndent is the maximum number of spaces by which each level of JSON is indented.
@@ -92,8 +94,17 @@ func rebuilt(v any, f func(any) any) any {
 	return v
 }
 
-// decodeJSON returns the value of a JSON text.
+// decodeJSON returns the value of a JSON text. It refuses half of a surrogate pair, which is no character.
 func decodeJSON(c *call) (any, error) {
+	v, err := readJSON(c)
+	if at := jsonescapes.Lone(c.text(0)); err == nil && at >= 0 {
+		return nil, c.errorf("%s: half of a surrogate pair, for example \\ud83d without \\ude00", lineOf(c.text(0), int64(at)))
+	}
+	return v, err
+}
+
+// readJSON returns the value of a JSON text, with U+FFFD in the place of half of a surrogate pair.
+func readJSON(c *call) (any, error) {
 	text := c.text(0)
 	if err := c.checkJSON(text); err != nil {
 		return nil, err

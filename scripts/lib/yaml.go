@@ -125,7 +125,7 @@ func (c *call) documents() ([]any, error) {
 	}
 	documents, err := c.readYAML(jsonescapes.Readable(text))
 	if (err != nil || strings.ContainsAny(text, otherBreaks)) && isJSON(text) {
-		v, err := decodeJSON(c)
+		v, err := readJSON(c)
 		return []any{v}, err
 	}
 	return documents, err

@@ -75,9 +75,6 @@ var (
 	Folded = &Bound{32 << 20, "bytes of texts added by +, each sum counted by itself", "write the text as one, or join an array"}
 	// States of regular expressions: some 100 bytes for each.
 	States = &Bound{300_000, "states in its regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}
-	// Cases: for each character in a class of a case-insensitive regular expression, the other case is looked up, some 30 ns for
-	// each.
-	Cases = &Bound{32 << 20, "characters in the classes of its regular expressions that ignore case", "use smaller ranges, or make them in the function that needs them"}
 	// Products: Jsonnet's analysis lists the names that are used in each expression and the names that are visible in each
 	// scope, some 500 ns for each name.
 	Products = &Bound{2_200_000, "expressions times the names that are used in them, and scopes times the names that are visible", "split it into several files, or nest less, and move data to a file for importstr and std.parseJson"}

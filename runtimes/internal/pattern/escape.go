@@ -7,7 +7,7 @@ import (
 )
 
 // escape reads what follows a backslash outside of a class.
-func (t *translator) escape() size {
+func (t *translator) escape() part {
 	if t.peek() == 'k' && (t.unicode || t.named) {
 		t.at++
 		return t.namedReference()
@@ -15,7 +15,7 @@ func (t *translator) escape() size {
 	if t.peek() >= '1' && t.peek() <= '9' {
 		at := t.at
 		if n, _ := t.decimal(); n <= t.groups {
-			return t.reference(string(t.in[at:t.at]))
+			return t.reference(&node{kind: reference, group: n})
 		}
 		if t.at = at; t.unicode {
 			t.fail("invalid escape")
@@ -28,21 +28,20 @@ func (t *translator) escape() size {
 	return t.class(set{{c, c}})
 }
 
-func (t *translator) namedReference() size {
+func (t *translator) namedReference() part {
 	at := t.at
 	if !t.eat("<") {
 		t.fail("invalid named reference")
 	}
-	name := t.name()
-	t.references = append(t.references, reference{name, at})
-	return t.reference("k<" + name + ">")
+	made := &node{kind: reference}
+	t.references = append(t.references, namedReference{t.name(), at, made})
+	return t.reference(made)
 }
 
-// reference writes a back-reference.
-func (t *translator) reference(text string) size {
-	t.backtracks, t.backReferences = true, true
-	t.out.WriteString(`(?:\` + text + ")")
-	return size{states: 1}
+// reference returns a back-reference, which Go's package regexp does not know.
+func (t *translator) reference(n *node) part {
+	t.own = true
+	return part{states: 1, node: n}
 }
 
 // classEscape reads the escape of a class, such as \d or \p{L}.

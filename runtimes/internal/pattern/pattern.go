@@ -1,14 +1,20 @@
-// Package pattern translates regular expressions of JavaScript for an interpreter that does not know them completely: goja
-// understands no \p{…}, and ignores case by other rules.
+// Package pattern reads regular expressions of JavaScript for an interpreter that does not know them completely: goja understands no
+// \p{…}, ignores case by other rules, and keeps what a group captured in an earlier repetition.
 //
-// The translation has the same groups, and matches the same texts. It writes each class of characters as a list of ranges. So the
-// interpreter needs to know neither properties of Unicode nor the flags i and s.
+// [Translate] returns two forms of a pattern. One is a text for Go's package regexp, which needs linear time. It has the same groups, and
+// each class of characters is a list of ranges, so that neither properties of Unicode nor flags have to be known. Some patterns have no such
+// text: those with look-around, for example. The other form is a [Program], which finds what the standard says for every pattern, but goes
+// back to try something else, and so may need very long.
 package pattern
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 )
@@ -26,15 +32,22 @@ func (e *Error) Error() string { return e.Msg }
 
 // A Pattern is a translated pattern.
 type Pattern struct {
-	Text       string
-	Exact      string // the same for a text that is not ASCII or has \r, if Text is wrong for such a text; else empty
-	States     int    // how many characters it has, each counted as often as it is repeated
-	Backtracks bool   // it has look-around, back-references or large repetitions
-	KeepsCase  bool   // Text is for the flag i, too: it has back-references
+	Text   string // for Go's package regexp, without the flags i and s; if Own, only a name of the pattern
+	States int    // how many characters it has, each counted as often as it is repeated
+	Own    bool   // Go's package regexp cannot match it
+	Empty  bool   // it matches empty texts; Go's package regexp leaves them out after another match
+	ASCII  bool   // Text is right only for a text that is ASCII and has no \r
+
+	Program func() *Program
 }
 
-// Folded ends the text of a pattern that ignores case and is to be compiled without the flag i.
-const Folded = "(?:){0}"
+// IgnoresCase reports whether a text that [Translate] returned is of a pattern with the flag i.
+func IgnoresCase(text string) bool { return ignoring.MatchString(text) }
+
+var ignoring = regexp.MustCompile(`\(\?:[msu]*i[msu]*\)\{0\}$`)
+
+// marked returns the end of the text of a pattern with flags. It matches nothing, and makes the text another one for other flags.
+func marked(flags string) string { return "(?:" + flags + "){0}" }
 
 const (
 	maxDepth  = 500       // how deeply groups are nested
@@ -65,57 +78,73 @@ func Translate(source []uint16, flags string) (p Pattern, err error) {
 			err = fault
 		}
 	}()
-	size := t.disjunction(0)
+	whole := t.disjunction(0)
 	if t.more() {
 		t.fail("no group begins before this )")
 	}
+	t.resolve()
+	return t.finished(whole, source), nil
+}
+
+// resolve finds the groups of back-references by name.
+func (t *translator) resolve() {
 	for _, ref := range t.references {
-		if !t.names[ref.name] {
+		n, ok := t.names[ref.name]
+		if !ok {
 			t.at = ref.at
 			t.fail("invalid named reference")
 		}
+		ref.node.group = n
 	}
-	return t.finished(size.states), nil
 }
 
 // finished returns the pattern, whose text is written.
-func (t *translator) finished(states int) Pattern {
-	p := Pattern{Text: t.out.String(), States: states, Backtracks: t.backtracks, KeepsCase: t.backReferences}
-	if t.unicode && len(t.names) > 0 { // goja loses the names otherwise
-		p.Text, p.Backtracks = "(?=)"+p.Text, true
-	}
-	if t.ignoreCase && !t.backReferences {
-		p.Text += Folded
-	}
-	exact := t.exactly(p.Text)
-	switch {
-	case p.Backtracks:
-		p.Text = exact
-	case exact != p.Text:
-		p.Text, p.Exact = strings.ReplaceAll(p.Text, "\x00", ""), exact
+func (t *translator) finished(whole part, source []uint16) Pattern {
+	p := Pattern{Text: t.out.String(), States: whole.states, Own: t.own, Empty: whole.node.empty(), ASCII: t.ascii}
+	p.Program = sync.OnceValue(func() *Program { return t.compile(whole.node) })
+	flags := t.flags()
+	if p.Own {
+		p.Text = nameOf(source, flags) + marked(flags)
+	} else if flags != "" {
+		p.Text += marked(flags)
 	}
 	return p
 }
 
-// exactly replaces assertions, which assert writes, by what they mean. Go's package regexp knows only ASCII words and only \n at the end
-// of a line, and has no look-around; for regexp2, to which goja changes after the first match, all letters are of words.
-func (t *translator) exactly(text string) string {
-	word := "0-9A-Z_a-z"
-	if t.unicode && t.ignoreCase {
-		word += `\u{17f}\u{212a}` // they are s and k in another case
+// flags returns the flags that change what the pattern means.
+func (t *translator) flags() (s string) {
+	for _, flag := range []struct {
+		letter string
+		on     bool
+	}{{"i", t.ignoreCase}, {"m", t.multiline}, {"s", t.dotAll}, {"u", t.unicode}} {
+		if flag.on {
+			s += flag.letter
+		}
 	}
-	after, before := "(?<=["+word+"])", "(?=["+word+"])"
-	notAfter, notBefore := "(?<!["+word+"])", "(?!["+word+"])"
-	return strings.NewReplacer("\x00^", `(?<![^\n\r\u2028\u2029])`, "\x00$", `(?![^\n\r\u2028\u2029])`,
-		"\x00\\b", "(?:"+after+notBefore+"|"+notAfter+before+")", "\x00\\B", "(?:"+after+before+"|"+notAfter+notBefore+")").Replace(text)
+	return s
 }
 
-// A size says how large a part of a pattern is.
-type size struct{ states, weight int }
+// nameOf returns a text that stands for a pattern.
+func nameOf(source []uint16, flags string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s/%x", flags, source)
+	return hex.EncodeToString(h.Sum(nil))
+}
 
-func (s size) plus(other size) size { return size{s.states + other.states, s.weight + other.weight} }
+// A part is what was read of a pattern: how large it is, and what it matches.
+type part struct {
+	states, weight int
+	repeated       int // how often it repeats a character, if that is more than once
+	node           *node
+}
 
-func (s size) times(n int) size { return size{s.states * n, s.weight * n} }
+func (p part) plus(other part) part {
+	return part{p.states + other.states, p.weight + other.weight, max(p.repeated, other.repeated), nil}
+}
+
+func (p part) times(n int) part {
+	return part{p.states * n, p.weight * n, max(p.repeated, 1) * n, nil}
+}
 
 type translator struct {
 	unicode, ignoreCase, multiline, dotAll bool
@@ -129,16 +158,18 @@ type translator struct {
 
 	groups     int  // how many groups capture
 	named      bool // a group has a name
-	names      map[string]bool
-	references []reference
+	captured   int  // how many groups that capture have begun
+	names      map[string]int
+	references []namedReference
 
-	backtracks, backReferences bool
+	own, ascii bool // see Pattern
 }
 
-// A reference is a back-reference to a group with a name.
-type reference struct {
+// A namedReference is a back-reference to a group with a name.
+type namedReference struct {
 	name string
 	at   int
+	node *node
 }
 
 // decode sets the text that is read.
@@ -208,66 +239,80 @@ func (t *translator) eat(s string) bool {
 }
 
 // disjunction reads alternatives, up to the end or a closing bracket.
-func (t *translator) disjunction(depth int) size {
+func (t *translator) disjunction(depth int) part {
 	if depth > maxDepth {
 		panic(&Error{Msg: fmt.Sprintf("groups are nested deeper than %d", maxDepth), Large: true})
 	}
-	sum := size{}
+	sum, all, last := part{}, &node{kind: anyOf}, &node{kind: sequence}
+	all.list = append(all.list, last)
 	for t.more() && t.peek() != ')' {
 		if t.eat("|") {
 			t.out.WriteByte('|')
 			sum.states++
+			last = &node{kind: sequence}
+			all.list = append(all.list, last)
 			continue
 		}
-		sum = sum.plus(t.term(depth))
+		term := t.term(depth)
+		last.list = append(last.list, term.node)
+		sum = sum.plus(term)
 		if sum.weight > maxWeight {
 			t.refuse()
 		}
 		sum.states = min(sum.states, maxWeight)
 	}
+	sum.node = all
+	if len(all.list) == 1 {
+		sum.node = last
+	}
 	return sum
 }
 
 // term reads an assertion, or an atom with its quantifier.
-func (t *translator) term(depth int) size {
-	begin := t.out.Len()
+func (t *translator) term(depth int) part {
+	captured := t.captured
 	switch {
 	case t.eat("^"), t.eat("$"):
-		t.assert(string(t.in[t.at-1]), t.multiline)
-		return size{states: 1}
+		return t.assert(string(t.in[t.at-1]), t.multiline)
 	case t.eat(`\b`), t.eat(`\B`):
-		t.assert(`\`+string(t.in[t.at-1]), true)
-		return size{states: 1}
+		return t.assert(`\`+string(t.in[t.at-1]), true)
 	case t.eat("(?="), t.eat("(?!"):
-		look := "(?" + string(t.in[t.at-1])
-		s := t.group(look, depth)
+		look := t.look("(?"+string(t.in[t.at-1]), depth)
 		if t.unicode {
-			return s
+			return look
 		}
-		return t.quantifier(s, begin)
+		return t.quantifier(look, captured)
 	case t.eat("(?<="), t.eat("(?<!"):
-		return t.group("(?<"+string(t.in[t.at-1]), depth)
+		return t.look("(?<"+string(t.in[t.at-1]), depth)
 	}
-	return t.quantifier(t.atom(depth), begin)
+	return t.quantifier(t.atom(depth), captured)
 }
 
-// assert writes an assertion. If it is not always the same here as in JavaScript, a mark is before it; see exactly.
-func (t *translator) assert(text string, marked bool) {
-	if marked {
-		t.out.WriteByte(0)
-	}
+// assert writes an assertion. ascii is true if Go's package regexp knows it for ASCII only: there a word is ASCII, and a line ends with \n.
+func (t *translator) assert(text string, ascii bool) part {
+	t.ascii = t.ascii || ascii
 	t.out.WriteString(text)
+	kinds := map[string]kind{"^": textBegin, "$": textEnd, `\b`: wordEdge, `\B`: noWordEdge}
+	if t.multiline {
+		kinds["^"], kinds["$"] = lineBegin, lineEnd
+	}
+	return part{states: 1, node: &node{kind: kinds[text]}}
+}
+
+// look reads the rest of a look-around, which begins with that text.
+func (t *translator) look(begin string, depth int) part {
+	t.own = true
+	inner := t.group(begin, depth)
+	inner.node = &node{kind: look, list: []*node{inner.node}, back: strings.Contains(begin, "<"), negative: strings.HasSuffix(begin, "!")}
+	return inner
 }
 
 // group reads the rest of a group, which begins with that text.
-func (t *translator) group(begin string, depth int) size {
-	if begin != "(?:" && strings.HasPrefix(begin, "(?") && !strings.HasSuffix(begin, ">") {
-		t.backtracks = true
-	}
+func (t *translator) group(begin string, depth int) part {
 	at := t.at
 	t.out.WriteString(begin)
 	before := t.out.Len()
-	s := t.disjunction(depth + 1)
+	inner := t.disjunction(depth + 1)
 	if t.out.Len() == before {
 		t.out.WriteString("(?:)")
 	}
@@ -276,11 +321,21 @@ func (t *translator) group(begin string, depth int) size {
 		t.fail("unterminated group")
 	}
 	t.out.WriteByte(')')
-	return s.plus(size{states: 2})
+	inner.states += 2
+	return inner
+}
+
+// capture reads the rest of a group that captures.
+func (t *translator) capture(depth int) part {
+	t.captured++
+	n := t.captured
+	inner := t.group("(", depth)
+	inner.node = &node{kind: capture, group: n, list: []*node{inner.node}}
+	return inner
 }
 
 // atom reads a character, a class, a group or a back-reference.
-func (t *translator) atom(depth int) size {
+func (t *translator) atom(depth int) part {
 	switch {
 	case t.eat("."):
 		if t.dotAll {
@@ -290,11 +345,12 @@ func (t *translator) atom(depth int) size {
 	case t.eat("(?:"):
 		return t.group("(?:", depth)
 	case t.eat("(?<"):
-		return t.group("(?<"+t.newName()+">", depth)
+		t.newName()
+		return t.capture(depth)
 	case t.eat("(?"):
 		t.fail("invalid group")
 	case t.eat("("):
-		return t.group("(", depth)
+		return t.capture(depth)
 	case t.eat("["):
 		return t.class(t.bracket())
 	case t.eat(`\`):
@@ -308,20 +364,19 @@ func (t *translator) atom(depth int) size {
 	return t.class(set{{t.in[t.at-1], t.in[t.at-1]}})
 }
 
-// newName reads the name of a group.
-func (t *translator) newName() string {
+// newName reads the name of a group, the next that captures. Go's package regexp does not know all names.
+func (t *translator) newName() {
 	at := t.at
 	name := t.name()
-	if t.names[name] {
+	if t.names[name] > 0 {
 		t.at = at
 		t.fail("duplicate capture group name")
 	}
 	if t.names == nil {
-		t.names = map[string]bool{}
+		t.names = map[string]int{}
 	}
-	t.names[name] = true
-	t.backtracks = t.backtracks || t.unicode
-	return name
+	t.names[name] = t.captured + 1
+	t.own = true
 }
 
 // name reads a name and the > after it.
@@ -383,8 +438,11 @@ func (t *translator) decimal() (n int, ok bool) {
 // maxRE2 is the highest number of repetitions that Go's package regexp allows.
 const maxRE2 = 1000
 
-// quantifier reads the quantifier of an atom, which was written at begin and has that size.
-func (t *translator) quantifier(s size, begin int) size {
+// quantifier reads the quantifier of an atom, before which so many groups had captured.
+//
+// For JavaScript, each repetition forgets what the groups in it captured before, and one that is not required matches no empty text. Go's
+// package regexp does neither.
+func (t *translator) quantifier(atom part, captured int) part {
 	at := t.at
 	least, most := 1, 1
 	switch {
@@ -400,29 +458,34 @@ func (t *translator) quantifier(s size, begin int) size {
 			if t.unicode && t.peek() == '{' {
 				t.fail("incomplete quantifier")
 			}
-			return s
+			return atom
 		}
 	}
 	if most >= 0 && most < least {
 		t.fail("numbers out of order in {} quantifier")
 	}
-	t.backtracks = t.backtracks || max(least, most) > maxRE2
 	text := string(t.in[at:t.at])
-	if t.eat("?") {
+	lazy := t.eat("?")
+	if lazy {
 		text += "?"
 	}
 	t.out.WriteString(text)
-	return s.times(max(1, least, most))
+	times := atom.times(max(1, least, most))
+	captures := t.captured > captured && (least != 0 || most != 1)
+	t.own = t.own || captures || atom.node.empty() || times.repeated > maxRE2
+	times.node = &node{kind: repeat, list: []*node{atom.node}, least: least, most: most, lazy: lazy, first: captured + 1, last: t.captured}
+	return times
 }
 
 // class writes a set of characters.
-func (t *translator) class(s set) size {
+func (t *translator) class(s set) part {
 	if t.ignoreCase {
 		s = t.folded(s)
 	}
+	made := part{states: 1, weight: 1, node: &node{kind: characters, set: s}}
 	if len(s) == 1 && s[0].lo == s[0].hi {
 		t.char(s[0].lo)
-		return size{1, 1}
+		return made
 	}
 	begin := "["
 	if other := s.inverted(); len(other) < len(s) || len(s) == 0 {
@@ -440,7 +503,8 @@ func (t *translator) class(s set) size {
 	if t.ranges += len(s); t.ranges > maxRanges {
 		t.refuse()
 	}
-	return size{1, len(s)}
+	made.weight = len(s)
+	return made
 }
 
 // char writes a character.

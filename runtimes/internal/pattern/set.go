@@ -143,27 +143,29 @@ func (t *translator) folding() *folding {
 	return upperFolding()
 }
 
-// simpleFolding is that of patterns with the flag u: Unicode's simple case folding.
-var simpleFolding = sync.OnceValue(func() *folding {
-	return newFolding(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	})
-})
+// simpleFolding is that of patterns with the flag u.
+var simpleFolding = sync.OnceValue(func() *folding { return newFolding(folded) })
 
-// upperFolding is that of other patterns: the same as toUpperCase, if that is one code unit, and not ASCII for another character.
-var upperFolding = sync.OnceValue(func() *folding {
-	return newFolding(func(r rune) rune {
-		upper := unicode.ToUpper(r)
-		if r > 0xffff || upper > 0xffff || r >= 0x80 && upper < 0x80 || twoUpper.has(r) {
-			return r
-		}
-		return upper
-	})
-})
+// folded returns the first of the characters that are the same as r in Unicode's simple case folding.
+func folded(r rune) rune {
+	least := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		least = min(least, other)
+	}
+	return least
+}
+
+// upperFolding is that of other patterns.
+var upperFolding = sync.OnceValue(func() *folding { return newFolding(upper) })
+
+// upper returns the same as toUpperCase, if that is one code unit, and not ASCII for another character.
+func upper(r rune) rune {
+	up := unicode.ToUpper(r)
+	if r > 0xffff || up > 0xffff || r >= 0x80 && up < 0x80 || twoUpper.has(r) {
+		return r
+	}
+	return up
+}
 
 // twoUpper are the characters that have an upper case of one character in Unicode's simple mapping, but two for toUpperCase.
 var twoUpper = set{{0x1f80, 0x1faf}, {0x1fb3, 0x1fb3}, {0x1fbc, 0x1fbc}, {0x1fc3, 0x1fc3}, {0x1fcc, 0x1fcc}, {0x1ff3, 0x1ff3}, {0x1ffc, 0x1ffc}}

@@ -37,6 +37,8 @@ def expressions():
             yield f"str(int({quote(text)}, {base}))"
     for text in ("", "1", "1.5", "-1e3", ".5", "5.", "inf", "-Infinity", "nan", " 1.5 ", "1_0", "1e400", "0x10", "1e", "--1"):
         yield f"str(float({quote(text)}))"
+    for text in map(quote, ("ß", "É", "Éa Îb", "aÉ", "ﬁ", "ǅ", "ⅰⅠ", "ªA", "İ", "Σς", "中A", "É1")):
+        yield from (f"{text}.isupper()", f"{text}.islower()", f"{text}.istitle()")
     for text in map(quote, TEXTS):
         for method in ("upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "isalpha", "isdigit", "isalnum", "isspace", "isupper", "islower", "istitle"):
             yield f"{text}.{method}()"
