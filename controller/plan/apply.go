@@ -140,9 +140,9 @@ func recallWhole(have *object.Object) (map[string]any, error) {
 	return last, nil
 }
 
-// dropUnstored removes empty maps and lists that were applied before and are not in the object: the API server does not
-// store them, so there would always be a difference.
-func dropUnstored(desired, last map[string]any, have tree.Map) {
+// dropUnstored removes empty maps and lists that were applied before and are not in the object: the API server may not store them, so that
+// there would always be a difference. It reports whether there was one.
+func dropUnstored(desired, last map[string]any, have tree.Map) (dropped bool) {
 	for key, want := range desired {
 		before, applied := last[key]
 		stored, there := have.Get(key)
@@ -150,45 +150,49 @@ func dropUnstored(desired, last map[string]any, have tree.Map) {
 		case !applied:
 		case !there && hollow(want) && hollow(before):
 			delete(desired, key)
+			dropped = true
 		default:
-			dropUnstoredIn(want, before, stored)
+			dropped = dropUnstoredIn(want, before, stored) || dropped
 		}
 	}
+	return dropped
 }
 
 // dropUnstoredIn does the same for values that are maps or lists.
-func dropUnstoredIn(want, before, stored any) {
+func dropUnstoredIn(want, before, stored any) (dropped bool) {
 	switch w := want.(type) {
 	case map[string]any:
 		b, _ := before.(map[string]any)
-		dropUnstored(w, b, readMap(stored))
+		return dropUnstored(w, b, readMap(stored))
 	case []any:
 		b, _ := before.([]any)
 		s, ok := tree.ArrayOf(stored)
 		if !ok {
 			s = tree.GoSlice(nil)
 		}
-		dropUnstoredItems(w, b, s)
+		return dropUnstoredItems(w, b, s)
 	}
+	return false
 }
 
 // dropUnstoredItems pairs the items as merge does: by the field that identifies them, or else by their index.
-func dropUnstoredItems(want, before []any, stored tree.Array) {
+func dropUnstoredItems(want, before []any, stored tree.Array) (dropped bool) {
 	if key := commonKey(stored, tree.GoSlice(before), tree.GoSlice(want)); key != "" {
 		wants, befores := byKey(want, key), byKey(before, key)
 		for i := range stored.Len() {
 			item := readMap(stored.Index(i))
 			id := identify(item, key)
-			dropUnstored(wants[id], befores[id], item)
+			dropped = dropUnstored(wants[id], befores[id], item) || dropped
 		}
-		return
+		return dropped
 	}
 	if len(before) != len(want) || stored.Len() != len(want) {
-		return
+		return false
 	}
 	for i := range want {
-		dropUnstoredIn(want[i], before[i], stored.Index(i))
+		dropped = dropUnstoredIn(want[i], before[i], stored.Index(i)) || dropped
 	}
+	return dropped
 }
 
 // hollow reports whether v is an empty map or list, or a map that has only such values and nulls.

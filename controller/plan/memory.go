@@ -26,6 +26,7 @@ type outcome struct {
 	applied string   // a digest of what was desired
 	print   string   // a digest of what was stored of it
 	sorted  string   // the same without the order of lists that are merged by a key; "" after dynamic apply, whose print has no order
+	empty   bool     // all empty maps and lists of it were stored
 	back    bool     // an apply wrote it although dynamic apply is configured; see comeBack
 	spelled []string // the paths of fields that are stored in another form than they were written
 }
@@ -74,7 +75,7 @@ func (m Memory) noteMerged(done *merging) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(done.have), err)
 	}
-	o := outcome{applied: sumOf(done.text), print: print}
+	o := outcome{applied: sumOf(done.text), print: print, empty: !done.unstored}
 	for _, left := range rest[:min(len(rest), maxSpelled)] {
 		o.spelled = append(o.spelled, strings.Clone(left.path.String()))
 	}
@@ -86,6 +87,12 @@ func (m Memory) noteMerged(done *merging) error {
 func (m Memory) has(child *object.Object, text string) bool {
 	known, found := m[child.GetUID()]
 	return found && known.applied == sumOf(text)
+}
+
+// storedEmpty reports whether the text was what dynamic apply last wrote to a child, and all empty maps and lists of it were stored.
+func (m Memory) storedEmpty(child *object.Object, text string) bool {
+	known := m[child.GetUID()]
+	return known.empty && known.applied == sumOf(text)
 }
 
 // differs returns the first field of rest that is not as it was stored when the same was last written to a child; nil if all are.

@@ -220,3 +220,24 @@ func TestSpellings(t *testing.T) {
 		}
 	}
 }
+
+// An empty map that was stored and is missing now is a difference. One that the API server does not store is none.
+func TestEmptyMapThatIsRemoved(t *testing.T) {
+	want := podWith(t, "{}", "{x: y, tls: {}}")
+	for _, stores := range []bool{true, false} {
+		have := stored(t, want)
+		without := object.Copy(have)
+		delete(without.Map()["spec"].(map[string]any), "tls")
+		if !stores {
+			have = without
+		}
+		policy := Policy{Rules: rulesFor(InPlace), Memory: Memory{}}
+		if err := policy.NoteWritten(Op{Verb: Create, Object: want, Wanted: want}, have); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Children(setOf(without), setOf(want), policy)
+		if err != nil || (len(plan.Ops) == 1) != stores {
+			t.Errorf("stored %t: operations %v, error %v", stores, texts(plan.Ops), err)
+		}
+	}
+}

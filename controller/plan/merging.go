@@ -16,6 +16,7 @@ type merging struct {
 	inPlace  bool           // the child is updated if it differs
 	last     map[string]any // what was last applied, in the form of desired
 	desired  map[string]any // want as it is written, with nulls
+	unstored bool           // want has an empty map or list that have lacks, and that the API server may not store
 	kept     Kept
 	removes  bool // a null removes the field, whoever set it
 }
@@ -35,7 +36,9 @@ func (p Policy) merging(have, want *object.Object, method Method) (*merging, err
 	m.removes = m.inPlace && !m.answered
 	asWritten(m.desired)
 	asWritten(m.last)
-	dropUnstored(m.desired, m.last, contentOf(have))
+	if !p.Memory.storedEmpty(have, text) {
+		m.unstored = dropUnstored(m.desired, m.last, contentOf(have))
+	}
 	return m, nil
 }
 
