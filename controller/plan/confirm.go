@@ -95,11 +95,11 @@ func (o Op) Create() Op {
 func (o Op) CreatedOtherwise(first, second *object.Object) Path {
 	want := o.written()
 	unstable := map[string]bool{}
-	for _, field := range concerned(named(first, o.Observed), named(second, o.Observed), want, nil) {
+	for _, field := range concerned(named(first, o.Observed), named(second, o.Observed), want, o.Last) {
 		unstable[field.String()] = true
 	}
 	var found Path
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, nil, func(at Path, before, _, wanted any) bool {
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, o.Last, func(at Path, before, _, wanted any) bool {
 		if !unstable[at.String()] && diffValue(at, before, wanted) != nil {
 			found = slices.Clone(at)
 		}
