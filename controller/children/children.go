@@ -213,7 +213,8 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		return wait, nil
 	}
 	if confirm, needed := op.Confirm(); needed {
-		if wait, done, err := w.confirm(ctx, parent, &op, confirm, to); done || err != nil {
+		t := trial{w, parent, confirm, to}
+		if wait, done, err := t.confirm(ctx, &op); done || err != nil {
 			return wait, err
 		}
 	}
@@ -227,7 +228,8 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case op.Creates() && kube.NamespaceTerminating(err):
 		return w.namespaceDelay(parent, op), nil
 	case errors.Is(err, plan.ErrImmutable):
-		return w.recreateImmutable(ctx, parent, op, to)
+		t := trial{w, parent, op, to}
+		return t.recreateImmutable(ctx)
 	case err != nil:
 		if op.Object.GetUID() == w.Memory.tight.uid {
 			w.Memory.tight = replaced{} // it was not deleted
@@ -236,7 +238,8 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	}
 	w.countWrite(op, stored)
 	if op.Verb == plan.DryRun {
-		differs, err := w.changes(ctx, parent, op, stored, to)
+		t := trial{w, parent, op, to}
+		differs, err := t.changes(ctx, stored)
 		if err != nil {
 			return 0, err
 		}
@@ -251,113 +254,6 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		stored = op.Observed // the result may be another one at each write
 	}
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
-}
-
-// recreateImmutable recreates the child of a dry run that failed because a field is immutable, unless that shows no difference.
-func (w *Writer) recreateImmutable(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (time.Duration, error) {
-	if differs, err := w.immutableDiffers(ctx, op, to); err != nil {
-		return 0, err
-	} else if !differs {
-		return w.rolloutDelay(op, op.Observed), w.noteWritten(ctx, parent, op, op.Observed, nil)
-	}
-	return w.applyOne(ctx, parent, plan.RecreateImmutable(op), to)
-}
-
-// immutableDiffers reports whether a child differs of which a dry run has failed because a field is immutable. If the hook returned the
-// same when the child was last written, or that is not known, the field may be stored in another form than the hook returns.
-func (w *Writer) immutableDiffers(ctx context.Context, try plan.Op, to plan.Writer) (bool, error) {
-	if !try.Answered && !try.Doubtful {
-		return true, nil
-	}
-	differs, err := w.decide(ctx, try, try.Unsure(), to)
-	return differs != nil, err
-}
-
-// changes returns the field of a child that a dry run with this result would change; nil if none.
-func (w *Writer) changes(ctx context.Context, parent *object.Object, try plan.Op, result *object.Object, to plan.Writer) (plan.Path, error) {
-	differs, unsure, err := w.Policy(parent).Changes(try, result)
-	switch {
-	case differs != nil || err != nil:
-		return differs, err
-	case try.Recreates:
-		return w.decide(ctx, try, unsure, to)
-	}
-	return w.changedByOthers(ctx, try, unsure)
-}
-
-// decide returns the first of the fields of a child that differs: a new child would have another value. If a dry run does not show this,
-// it is the first that another field manager has written, if it is known that the hook returned the same before.
-func (w *Writer) decide(ctx context.Context, try plan.Op, fields []plan.Path, to plan.Writer) (plan.Path, error) {
-	if len(fields) == 0 {
-		return nil, nil
-	}
-	first, known, err := w.wouldCreate(ctx, try, to)
-	if known && try.CreatedOtherwise(first, first) == nil {
-		return nil, nil
-	}
-	var second *object.Object
-	if known {
-		second, known, err = w.wouldCreate(ctx, try, to)
-	}
-	switch {
-	case known:
-		return try.CreatedOtherwise(first, second), nil
-	case try.Answered:
-		return w.changedByOthers(ctx, try, fields)
-	}
-	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(try.Observed), fields[0], cmp.Or(err, errNotShown))
-}
-
-var errNotShown = errors.New("a dry run does not show how a new object would be stored")
-
-// wouldCreate returns how a new child in place of that of try would be stored, and whether a dry run shows that.
-func (w *Writer) wouldCreate(ctx context.Context, try plan.Op, to plan.Writer) (created *object.Object, known bool, err error) {
-	create := try.Create()
-	created, err = w.send(ctx, create, to)
-	return created, err == nil && created.GetName() == create.Object.GetName(), err
-}
-
-// changedByOthers returns the first of the fields of a child that another field manager has written; nil if there is none.
-func (w *Writer) changedByOthers(ctx context.Context, try plan.Op, fields []plan.Path) (plan.Path, error) {
-	if len(fields) == 0 {
-		return nil, nil
-	}
-	live, err := w.Binding.GetLive(ctx, try.Observed)
-	if err != nil {
-		return nil, fmt.Errorf("read %s to find out who changed %s: %w", object.Describe(try.Observed), fields[0], err)
-	}
-	for _, field := range fields {
-		if len(w.othersIn(live, field)) > 0 {
-			return field, nil
-		}
-	}
-	return nil, nil
-}
-
-// confirm does the dry run that has to show that op, which writes or recreates a child, is needed. done means that it is not: the child
-// has what the API server would store. Without a result of the dry run nothing is deleted.
-func (w *Writer) confirm(ctx context.Context, parent *object.Object, op *plan.Op, confirm plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
-	result, warnings, err := w.do(ctx, parent, confirm, to)
-	differs, needed := op.Differs, true
-	switch {
-	case errors.Is(err, plan.ErrImmutable):
-		needed, err = w.immutableDiffers(ctx, confirm, to)
-	case err != nil:
-		err = w.writeError(ctx, parent, confirm, err)
-	default:
-		differs, err = w.changes(ctx, parent, confirm, result, to)
-		needed = differs != nil
-	}
-	switch {
-	case err != nil:
-		return 0, false, err
-	case !needed:
-		return w.rolloutDelay(confirm, confirm.Observed), true, w.noteWritten(ctx, parent, confirm, confirm.Observed, warnings)
-	case op.Verb == plan.Delete:
-		op.Why = "to be recreated: " + differs.String() + " differs"
-	}
-	op.Differs = differs
-	return 0, false, nil
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place

@@ -223,7 +223,7 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 		differs = more
 	}
 	if differs == nil {
-		differs = disorder(nil, tree.GoMap(applied), config.Map())
+		differs = disorder(nil, applied, config.Map())
 	}
 	j := because(differs, "")
 	j.doubtful, j.last = true, applied // whether the answer has changed is not known
@@ -360,50 +360,27 @@ func fingerprints(have, config *object.Object) (print, sorted string, err error)
 
 // disorder returns the path of the first list of want whose items, which are identified by a key, are in another order in have; nil if
 // there is none.
-func disorder(path Path, have tree.Map, want map[string]any) Path {
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		value, _ := have.Get(key)
-		if d := disorderIn(path.to(key), value, want[key]); d != nil {
-			return d
-		}
-	}
-	return nil
-}
-
-func disorderIn(path Path, have, want any) Path {
+func disorder(path Path, have, want any) Path {
 	switch w := want.(type) {
 	case map[string]any:
-		return disorder(path, readMap(have), w)
+		for _, key := range slices.Sorted(maps.Keys(w)) {
+			value, _ := readMap(have).Get(key)
+			if d := disorder(path.to(key), value, w[key]); d != nil {
+				return d
+			}
+		}
 	case []any:
 		h, ok := tree.ArrayOf(have)
-		if !ok {
+		switch {
+		case !ok || h.Len() != len(w):
 			return nil
-		}
-		if key := commonKey(h, tree.GoSlice(w)); key != "" {
-			return disorderOf(path, key, h, w)
-		}
-	}
-	return nil
-}
-
-// disorderOf is disorder for lists whose items have the key.
-func disorderOf(path Path, key string, have tree.Array, want []any) Path {
-	wants, place, last := byKey(want, key), map[string]int{}, -1
-	for i, item := range want {
-		place[identity(mapOf(item)[key])] = i
-	}
-	for i := range have.Len() {
-		item := readMap(have.Index(i))
-		at, wanted := place[identify(item, key)]
-		if !wanted {
-			continue
-		}
-		if at < last {
+		case !inOrder(h, w):
 			return slices.Clone(path)
 		}
-		last = at
-		if d := disorder(path.to(i), item, wants[identify(item, key)]); d != nil {
-			return d
+		for i := range w {
+			if d := disorder(path.to(i), h.Index(i), w[i]); d != nil {
+				return d
+			}
 		}
 	}
 	return nil

@@ -1,0 +1,127 @@
+package children
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// A trial finds out by dry runs whether a child differs.
+type trial struct {
+	w      *Writer
+	parent *object.Object
+	try    plan.Op // a DryRun or DryUpdate
+	to     plan.Writer
+}
+
+// confirm does the dry run that has to show that op, which writes or recreates the child, is needed. done means that it is not: the child
+// has what the API server would store. Without a result of the dry run nothing is deleted.
+func (t *trial) confirm(ctx context.Context, op *plan.Op) (wait time.Duration, done bool, err error) {
+	result, warnings, err := t.w.do(ctx, t.parent, t.try, t.to)
+	differs, needed := op.Differs, true
+	switch {
+	case errors.Is(err, plan.ErrImmutable):
+		needed, err = t.immutableDiffers(ctx)
+	case err != nil:
+		err = t.w.writeError(ctx, t.parent, t.try, err)
+	default:
+		differs, err = t.changes(ctx, result)
+		needed = differs != nil
+	}
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !needed:
+		return t.w.rolloutDelay(t.try, t.try.Observed), true, t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, warnings)
+	case op.Verb == plan.Delete:
+		op.Why = "to be recreated: " + differs.String() + " differs"
+	}
+	op.Differs = differs
+	return 0, false, nil
+}
+
+// recreateImmutable recreates the child, after the dry run has failed because a field is immutable, unless that shows no difference.
+func (t *trial) recreateImmutable(ctx context.Context) (time.Duration, error) {
+	if differs, err := t.immutableDiffers(ctx); err != nil {
+		return 0, err
+	} else if !differs {
+		return t.w.rolloutDelay(t.try, t.try.Observed), t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, nil)
+	}
+	return t.w.applyOne(ctx, t.parent, plan.RecreateImmutable(t.try), t.to)
+}
+
+// immutableDiffers reports whether the child differs after the dry run has failed because a field is immutable. If the hook returned the
+// same when the child was last written, or that is not known, the field may be stored in another form than the hook returns.
+func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
+	if !t.try.Answered && !t.try.Doubtful {
+		return true, nil
+	}
+	differs, err := t.decide(ctx, t.try.Unsure())
+	return differs != nil, err
+}
+
+// changes returns the field of the child that the dry run, with this result, would change; nil if none.
+func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, error) {
+	differs, unsure, err := t.w.Policy(t.parent).Changes(t.try, result)
+	switch {
+	case differs != nil || err != nil:
+		return differs, err
+	case t.try.Recreates:
+		return t.decide(ctx, unsure)
+	}
+	return t.changedByOthers(ctx, unsure)
+}
+
+// decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
+// first that another field manager has written, if it is known that the hook returned the same before.
+func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	first, known, err := t.wouldCreate(ctx)
+	if known && t.try.CreatedOtherwise(first, first) == nil {
+		return nil, nil
+	}
+	var second *object.Object
+	if known {
+		second, known, err = t.wouldCreate(ctx)
+	}
+	switch {
+	case known:
+		return t.try.CreatedOtherwise(first, second), nil
+	case t.try.Answered:
+		return t.changedByOthers(ctx, fields)
+	}
+	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), fields[0], cmp.Or(err, errNotShown))
+}
+
+var errNotShown = errors.New("a dry run does not show how a new object would be stored")
+
+// wouldCreate returns how a new child in place of the existing one would be stored, and whether a dry run shows that.
+func (t *trial) wouldCreate(ctx context.Context) (created *object.Object, known bool, err error) {
+	create := t.try.Create()
+	created, err = t.w.send(ctx, create, t.to)
+	return created, err == nil && created.GetName() == create.Object.GetName(), err
+}
+
+// changedByOthers returns the first of the fields that another field manager has written; nil if there is none.
+func (t *trial) changedByOthers(ctx context.Context, fields []plan.Path) (plan.Path, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	live, err := t.w.Binding.GetLive(ctx, t.try.Observed)
+	if err != nil {
+		return nil, fmt.Errorf("read %s to find out who changed %s: %w", object.Describe(t.try.Observed), fields[0], err)
+	}
+	for _, field := range fields {
+		if len(t.w.othersIn(live, field)) > 0 {
+			return field, nil
+		}
+	}
+	return nil, nil
+}
