@@ -421,19 +421,23 @@ func TestDifferenceOfUnchangedAnswer(t *testing.T) {
 		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
 		"requested, a webhook for creations":        {op: recreate, writer: ours, created: []string{"other"}, requested: true, want: "dry run of update" + create},
 		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x", "x"}, requested: true, want: "dry run of update" + create + create + create + ", delete"},
-		"our own value in place":                    {op: update, writer: ours, want: "dry run of update"},
-		"another's value in place":                  {op: update, writer: theirs, want: "dry run of update, update"},
-		"our own value in place, requested":         {op: update, writer: ours, requested: true, want: "dry run of update, update"},
+		"our own value in place":                    {op: update, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
+		"another's value in place":                  {op: update, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"our own value in place, requested":         {op: update, writer: ours, requested: true, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
 		"immutable in place, for creations":         {op: update, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
 		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
-		"applied after a restart":                   {op: apply, writer: ours, want: "dry run, apply"},
+		"applied after a restart":                   {op: apply, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + ", apply"},
 		"applied after a restart, immutable":        {op: apply, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
 		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + create + ", delete"},
 		"a webhook for creations and a restart":     {op: applyAgain, writer: ours, created: []string{"other"}, want: "dry run" + create},
 		"that is immutable, and a restart":          {op: applyAgain, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
 		"no creation and a restart":                 {op: applyAgain, writer: ours, created: []string{""}, want: "dry run" + create, fails: true},
+		"no creation, applied in place":             {op: apply, writer: ours, created: []string{""}, want: "dry run" + create + ", apply"},
+		"no creation, our own value in place":       {op: update, writer: ours, created: []string{""}, want: "dry run of update" + create},
+		"a removal by somebody in place":            {op: update, writer: ours, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"a name that is refused and a restart":      {op: applyAgain, writer: ours, created: []string{"refused"}, want: "dry run" + create + create + ", delete"},
 		"another value each time and a restart":     {op: applyAgain, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},
-		"another value each time, applied in place": {op: apply, writer: ours, want: "dry run, apply"},
+		"another value each time, applied in place": {op: apply, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},
 	} {
 		w, to := newTestWriter(), &fakeWriter{}
 		w.Binding.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return by(c.writer), nil }
@@ -447,8 +451,11 @@ func TestDifferenceOfUnchangedAnswer(t *testing.T) {
 				return result, c.err
 			case op.Verb == plan.DryCreate && op.Object.GetName() != "c":
 				value := left[0]
-				if left = left[1:]; value == "" {
+				switch left = left[1:]; value {
+				case "":
 					return nil, errors.New("no")
+				case "refused":
+					return nil, apierrors.NewForbidden(schema.GroupResource{}, op.Object.GetName(), errors.New("no"))
 				}
 				created := with(value)
 				created.SetName(op.Object.GetName())

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -68,17 +70,15 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.
 func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, error) {
 	differs, unsure, err := t.w.Policy(t.parent).Changes(t.try, result)
-	switch {
-	case differs != nil || err != nil:
+	if differs != nil || err != nil {
 		return differs, err
-	case t.try.Recreates:
-		return t.decide(ctx, unsure)
 	}
-	return t.changedByOthers(ctx, unsure)
+	return t.decide(ctx, unsure)
 }
 
 // decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
-// first that another field manager has written, if it is known that the hook returned the same before.
+// first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
+// is not recreated if the dry run has failed for another reason than that the API server does not accept its name.
 func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -96,6 +96,8 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, erro
 		return t.try.CreatedOtherwise(first, second), nil
 	case t.try.Answered:
 		return t.changedByOthers(ctx, fields)
+	case !t.try.Recreates, apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		return fields[0], nil
 	}
 	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), fields[0], cmp.Or(err, errNotShown))
 }

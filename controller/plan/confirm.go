@@ -36,17 +36,15 @@ func (o Op) Confirm() (Op, bool) {
 // have another value, which [Op.Create] and [Op.CreatedOtherwise] find out, or, if that is not known, if another field manager has
 // written them.
 //
-// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields count in place, and are unsure if
-// the child would be recreated.
+// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure.
 func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []Path, err error) {
 	want, stable := try.written(), false
 	switch have := try.Observed; {
 	case try.Doubtful && (p.Requested || !try.Answered):
-		unsure = concerned(have, result, want, try.Last)
-		if try.Recreates || len(unsure) == 0 && !reordered(try, result) {
-			return nil, unsure, nil
+		if unsure = concerned(have, result, want, try.Last); len(unsure) == 0 && !try.Recreates && reordered(try, result) {
+			differs = try.Differs
 		}
-		return append(unsure, try.Differs)[0], nil, nil
+		return differs, unsure, nil
 	case !try.Answered:
 		differs = append(concerned(have, result, want, try.Last), nil)[0]
 		return differs, nil, nil
@@ -54,6 +52,9 @@ func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []P
 		stable, err = p.appliedBefore(have, result, try)
 	default:
 		stable, err = p.storedBefore(have, result, try.Wanted)
+	}
+	if stable && try.Differs != nil {
+		return try.Differs, nil, nil
 	}
 	differs, unsure = decided(try, result, want, stable)
 	return differs, unsure, err
@@ -202,15 +203,29 @@ func concernedIn(path Path, have, result, want, last any, yield func(at Path, be
 			return concernedItems(path, key, h, r, w, before, yield)
 		}
 		if h.Len() == r.Len() && r.Len() == len(w) {
-			for i := range w {
-				if !concernedIn(path.to(i), h.Index(i), r.Index(i), w[i], nil, yield) {
-					return false
-				}
-			}
-			return true
+			return concernedByIndex(path, h, r, w, before, yield)
 		}
 	}
 	return have == nil && result == nil || diffValue(path, have, result) == nil || yield(path, have, result, want)
+}
+
+// concernedByIndex is concernedIn for lists whose items have no key. Such a list is written as a whole, so that what result lacks counts,
+// whoever has written it.
+func concernedByIndex(path Path, have, result tree.Array, want, last []any, yield func(at Path, before, after, wanted any) bool) bool {
+	for i := range want {
+		var before any
+		if len(last) == len(want) {
+			before = last[i]
+		}
+		removed := func(at Path, before, after, wanted any) bool {
+			return after != nil || wanted != nil || yield(at, before, after, wanted)
+		}
+		if !concernedIn(path.to(i), have.Index(i), result.Index(i), want[i], before, yield) ||
+			!concernedIn(path.to(i), have.Index(i), result.Index(i), want[i], tree.Native(have.Index(i)), removed) {
+			return false
+		}
+	}
+	return true
 }
 
 // concernedItems is concernedIn for lists whose items have the key.

@@ -134,7 +134,7 @@ func TestDryRunOfUpdateDecides(t *testing.T) {
 		"a value that a webhook sets each time": {nil, func(s map[string]any) { s["hostNetwork"] = "1" }, func(s map[string]any) { s["hostNetwork"] = "2" }, false, "", true},
 		"a field that a webhook adds each time": {nil, nil, func(s map[string]any) { s["stamp"] = "2" }, false, "", false},
 		"another form of the same":              {nil, func(s map[string]any) { s["tolerations"] = []any{map[string]any{"key": "a"}} }, nil, false, "", true},
-		"a drift to what was stored last":       {nil, func(s map[string]any) { s["tolerations"] = []any{map[string]any{"key": "x"}} }, nil, true, "spec.tolerations", false},
+		"a drift to what was stored last":       {nil, func(s map[string]any) { s["tolerations"] = []any{map[string]any{"key": "x"}} }, nil, true, "spec.tolerations[0].key", false},
 		"another answer":                        {func(o *object.Object) { spec(o)["hostname"] = "h" }, nil, func(s map[string]any) { s["hostname"] = "h" }, false, "spec.hostname", false},
 		"another answer that changes nothing":   {func(o *object.Object) { spec(o)["hostname"] = nil }, nil, nil, false, "", false},
 		"a field that is not returned any more": {func(o *object.Object) { delete(spec(o), "hostNetwork") }, nil, func(s map[string]any) { delete(s, "hostNetwork") }, false, "spec.hostNetwork", false},

@@ -419,7 +419,9 @@ func view(path Path, have tree.Map, config map[string]any) map[string]any {
 		below := path.to(key)
 		h, both := tree.MapOf(value)
 		if c := mapOf(want); both && c != nil && shared(below) {
-			seen[key] = view(below, h, c)
+			if inside := view(below, h, c); len(inside) > 0 {
+				seen[key] = inside
+			}
 			continue
 		}
 		seen[key] = tree.Native(value)

@@ -55,7 +55,7 @@ func valuesIn(secret tree.Map, yield func(value) bool) bool {
 		content, _ := secret.Get(field)
 		values, ok := tree.MapOf(content)
 		if !ok {
-			continue
+			values = tree.GoMap{field: content} // of another type than the API server accepts
 		}
 		for _, v := range values.All() {
 			if v == nil || v == "" {
