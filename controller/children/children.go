@@ -146,13 +146,23 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		for end < len(ops) && independent(ops[begin], ops[end]) {
 			end++
 		}
+		unfinished := again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
+			if unfinished && w.holdsOnly(ops[i]) {
+				return // the write that failed, or waits, is tried again
+			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
 			again, errs[i] = throttle.Shorter(again, wait), err
 		})
 		begin = end
 	}
 	return again, kube.Join(errs...)
+}
+
+// holdsOnly reports whether op deletes a Secret that the hook does not return any more, and that may be the only one with a random value
+// that it has passed back, such as for a Secret with another name.
+func (w *Writer) holdsOnly(op plan.Op) bool {
+	return op.Verb == plan.Delete && op.Wanted == nil && w.response != nil && w.response.Holders[op.Object.GetUID()]
 }
 
 // independent reports whether two ops, which follow each other, can be done at the same time.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
+	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -267,6 +268,37 @@ func TestConflictWithinOneFieldManager(t *testing.T) {
 		live.SetAnnotations(map[string]string{plan.LastApplied: c.annotation})
 		if got := w.otherManagers(t.Context(), op); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", c.annotation, got)
+		}
+	}
+}
+
+// A Secret whose random value the hook has passed back to another one stays until that one is written.
+func TestSecretStaysUntilItsValueIsWritten(t *testing.T) {
+	old := objecttest.ConfigMap("old", objecttest.Widget(nil))
+	old.SetUID("old")
+	ops := []plan.Op{{Verb: plan.Create, Object: objecttest.ConfigMap("new", nil), Wanted: objecttest.ConfigMap("new", nil)}, {Verb: plan.Delete, Object: old}}
+	for _, c := range []struct {
+		err     error
+		holders map[types.UID]bool
+		want    string
+	}{
+		{nil, map[types.UID]bool{"old": true}, "create, delete"},
+		{errors.New("no"), map[types.UID]bool{"old": true}, "create"},
+		{errors.New("no"), nil, "create, delete"},
+	} {
+		w, to := newTestWriter(), &fakeWriter{}
+		w.response = &hook.Response{Holders: c.holders}
+		to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
+			if op.Verb == plan.Create {
+				return op.Object, c.err
+			}
+			return op.Object, nil
+		}
+		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), ops, to); (err != nil) != (c.err != nil) {
+			t.Errorf("error %v, want %v", err, c.err)
+		}
+		if got := strings.Join(to.done, ", "); got != c.want {
+			t.Errorf("operations %s, want %s", got, c.want)
 		}
 	}
 }

@@ -64,7 +64,9 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 		}
 		kept := plan.Kept{}
 		for _, field := range nulls {
-			if len(w.othersIn(live, field)) > 0 {
+			// The API server notes no field manager for a number of replicas that was set by the subresource scale and that nobody owned.
+			scaled := field.String() == "spec.replicas" && len(plan.Managers(live, field)) == 0
+			if scaled || len(w.othersIn(live, field)) > 0 {
 				kept[field.String()] = true
 			}
 		}

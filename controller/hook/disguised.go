@@ -56,39 +56,53 @@ func hasItem(v any) bool {
 // has finalized, or not, is meant, whatever else it says. A null beside a null for the children does not count; see fieldOfOther.
 func disguise(answer map[string]any, req *Request) (string, bool) {
 	list, hasList := answer[req.Shape.list()]
-	_, finalizes := answer[fieldFinalized].(bool)
-	meant := list != nil || finalizes && req.Finalizing
+	_, says := answer[fieldFinalized].(bool)
+	finalizes := says && req.Finalizing
 	known := req.Shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
 		value := answer[key]
-		if !slices.Contains(known, key) && (!meant && (value != nil || !hasList) || disguises(key, value, req.Shape)) {
+		switch {
+		case slices.Contains(known, key):
+		case list == nil && !finalizes && (value != nil || !hasList), hides(key, value, req.Shape), !finalizes && meansError(key, value):
 			return key, true
 		}
 	}
 	return "", false
 }
 
-// disguises reports whether the value of an unknown key has children, under a name like that of the list or in an object, or means an error.
-func disguises(key string, value any, shape Shape) bool {
+// hides reports whether the value of an unknown key has children, under a name like that of the list or in an object.
+func hides(key string, value any, shape Shape) bool {
 	list := shape.list()
 	switch v := value.(type) {
-	case nil:
-		return false
 	case []any:
-		like := strings.EqualFold(key, list) || key == shape.other().list() || engine.Nearest(key, []string{list}) != ""
-		return len(v) > 0 && (like || isError(key))
+		return len(v) > 0 && (strings.EqualFold(key, list) || key == shape.other().list() || engine.Nearest(key, []string{list}) != "")
 	case map[string]any:
-		children, found := v[list]
-		return len(v) > 0 && isError(key) || found && children != nil && hasItem(children)
-	case int64:
-		return isError(key) || strings.EqualFold(key, "code") && v >= 400
+		children, isList := v[list].([]any)
+		return isList && hasItem(children)
 	}
-	return value != "" && value != false && isError(key)
+	return false
 }
 
-// isError reports whether a key means an error.
-func isError(key string) bool {
-	return strings.EqualFold(key, "error") || strings.EqualFold(key, "errors")
+// errorKeys are keys, in lower case, by which functions and their hosts say that they failed.
+var errorKeys = []string{"error", "errors", "errormessage", "errortype", "exception"}
+
+// meansError reports whether an unknown key with a value says that the hook has failed.
+func meansError(key string, value any) bool {
+	key = strings.ToLower(key)
+	if code, isNumber := httpanswer.Number(value); isNumber && key == "code" {
+		return code >= 400 && code < 600
+	}
+	switch v := value.(type) {
+	case []any:
+		return len(v) > 0 && slices.Contains(errorKeys, key)
+	case map[string]any:
+		return len(v) > 0 && slices.Contains(errorKeys, key)
+	case int64:
+		return v != 0 && slices.Contains(errorKeys, key)
+	case float64:
+		return v != 0 && slices.Contains(errorKeys, key)
+	}
+	return value != nil && value != "" && value != false && slices.Contains(errorKeys, key)
 }
 
 // repeated returns an error for each key that occurs twice in the answer with this text, with another value than an empty one before the last.

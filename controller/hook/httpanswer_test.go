@@ -147,7 +147,7 @@ func TestAnswerWithoutKnownKey(t *testing.T) {
 // These are the answers that delete all children in Metacontroller too, and that may be meant so.
 func TestAnswerWithoutChildrenOfWebhook(t *testing.T) {
 	for shape, answers := range map[Shape][]string{
-		Composite: {`{}`, `{children: null}`, `{children: []}`, `{status: {a: 1}}`, `{status: null}`, `{finalized: true}`, `{children: [], x: 1}`, `{children: [], error: null, errors: [], code: 0}`,
+		Composite: {`{}`, `{children: null}`, `{children: []}`, `{status: {a: 1}}`, `{status: null}`, `{finalized: true}`, `{children: [], x: 1}`, `{children: [], error: null, errors: [], code: 0}`, `{children: [], errors: 0, error: 0.0, code: 20000}`, `{children: [], request: {children: {"Pod.v1": {a: {}}}}}`,
 			`{children: null, attachments: null, labels: null, annotations: null}`, `{children: [], attachments: [], labels: {a: b}}`, `{children: [], data: {children: []}}`},
 		Decorator: {`{}`, `{attachments: null, children: null}`, `{labels: {a: b}}`, `{attachments: [], children: []}`},
 	} {
@@ -184,6 +184,10 @@ func TestDisguisedAnswerDeletesNothing(t *testing.T) {
 		{"an error beside an empty list", `{error: boom, status: {}, children: []}`, none + `unknown key "error" in the answer: it may have ` + list},
 		{"an error that is an object", `{Error: {message: boom}, children: null}`, none + `unknown key "Error" in the answer: it may have ` + list},
 		{"a status code beside an empty list", `{code: 503, children: []}`, none + `unknown key "code" in the answer: it may have ` + list},
+		{"a status code as text", `{code: "500", children: []}`, none + `unknown key "code" in the answer: it may have ` + list},
+		{"an error of Lambda", `{errorMessage: boom, children: []}`, none + `unknown key "errorMessage" in the answer: it may have ` + list},
+		{"an exception", `{exception: boom, children: []}`, none + `unknown key "exception" in the answer: it may have ` + list},
+		{"a number of errors", `{errors: 2, children: []}`, none + `unknown key "errors" in the answer: it may have ` + list},
 		{"an HTTP response with an empty list", `{statusCode: 500, body: e, children: []}`, none + `it is an HTTP response, with body and statusCode: answer with the object that is its body`},
 		{"the answer in a field", `{response: {children: [{}]}, status: {}}`, none + `unknown key "response" in the answer: it may have ` + list},
 		{"the answer in a field, beside an empty list", `{response: {children: [{}]}, children: []}`, none + `unknown key "response" in the answer: it may have ` + list},
@@ -208,8 +212,10 @@ func TestDisguisedAnswerDeletesNothing(t *testing.T) {
 func TestFinalizedIsMeantWhateverElseItSays(t *testing.T) {
 	req := observing(t, newRequest(t), "a", "b")
 	req.Finalizing = true
-	if resp := ask(t, speakers["webhook"](t, `{finalized: true, message: bye}`), req); !resp.Finalized {
-		t.Error("not finalized")
+	for _, answer := range []string{`{finalized: true, message: bye}`, `{finalized: true, children: [], errors: 1}`, `{finalized: true, children: [], error: none}`} {
+		if resp := ask(t, speakers["webhook"](t, answer), req); !resp.Finalized {
+			t.Errorf("%s: not finalized", answer)
+		}
 	}
 	checkRefusals(t, req, loose, []refusal{
 		{"another case", `{finalized: false, Children: [{}]}`, `no children in the answer, which would delete the 2 there are: unknown key "Children" in the answer: did you mean "children"?`},

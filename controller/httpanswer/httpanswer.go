@@ -53,7 +53,7 @@ func Read(answer map[string]any) (r Response, ok bool) {
 	r = Response{Code: 200, answer: answer}
 	for _, field := range []string{fieldStatus, fieldCode} {
 		if answer[field] != nil {
-			r.Code, ok = number(answer[field])
+			r.Code, ok = Number(answer[field])
 			r.Node = ok && field == fieldStatus
 			return r, ok
 		}
@@ -61,8 +61,8 @@ func Read(answer map[string]any) (r Response, ok bool) {
 	return r, len(Fields(answer)) > 0
 }
 
-// number reads a status, which Node.js accepts as a text too.
-func number(v any) (int64, bool) {
+// Number reads a status, which Node.js accepts as a text too.
+func Number(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:
 		return n, true

@@ -83,8 +83,8 @@ func (o Op) Create() Op {
 	const maxName = 63
 	have, suffix := o.Observed, "-"+sumOf(string(o.Observed.GetUID()))[:5]
 	created := object.New(o.written())
-	if like := cmp.Or(o.Created, o.Object); o.Recreates {
-		created = object.Copy(like)
+	if o.Recreates {
+		created = object.Copy(cmp.Or(o.Created, o.Object))
 	}
 	name := have.GetName()
 	created.SetName(strings.TrimRight(name[:min(len(name), maxName-len(suffix))], "-.") + suffix)
