@@ -41,8 +41,13 @@ func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []P
 	want, stable := try.written(), false
 	switch have := try.Observed; {
 	case try.Doubtful && (p.Requested || !try.Answered):
-		if unsure = concerned(have, result, want, try.Last); len(unsure) == 0 && !try.Recreates && reordered(try, result) {
+		unsure = concerned(have, result, want, try.Last)
+		switch {
+		case try.Recreates:
+		case len(unsure) == 0 && reordered(try, result):
 			differs = try.Differs
+		case !try.Answered:
+			differs = removed(have, result, want, try.Last)
 		}
 		return differs, unsure, nil
 	case !try.Answered:
@@ -159,6 +164,17 @@ func decided(try Op, result *object.Object, want map[string]any, stable bool) (d
 		return differs == nil && len(unsure) < maxUnsure
 	})
 	return differs, unsure
+}
+
+// removed returns the first field of last that is not in want and that have has and result lacks: the hook does not return it any more.
+func removed(have, result *object.Object, want, last map[string]any) (found Path) {
+	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, after, wanted any) bool {
+		if wanted == nil && after == nil {
+			found = slices.Clone(at)
+		}
+		return found == nil
+	})
+	return found
 }
 
 // concerned returns the fields of want or last that differ between have and result, up to maxUnsure.
