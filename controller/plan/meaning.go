@@ -114,7 +114,7 @@ func spellingsIn(path Path, have, want any, add func(Spelling)) {
 			return
 		}
 	}
-	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: sameMeaning(have, want)})
+	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: sameMeaning(have, want) || isUnset(path, want)})
 }
 
 // inOrder reports whether items of the same index belong together: they have the same key, if they have one.
@@ -214,6 +214,8 @@ func sameText(a, b string) bool {
 	if quantity.MatchString(a) && quantity.MatchString(b) {
 		x, err := resource.ParseQuantity(a)
 		y, err2 := resource.ParseQuantity(b)
+		x.RoundUp(resource.Milli) // as the API server stores CPU
+		y.RoundUp(resource.Milli)
 		if err == nil && err2 == nil && x.Cmp(y) == 0 {
 			return true
 		}

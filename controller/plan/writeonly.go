@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/base64"
 	"iter"
+	"slices"
 
 	"metascript/controller/object"
 )
@@ -32,6 +33,15 @@ var assigned = map[string][]string{
 	"Pod":                   {"nodeName", "serviceAccountName", "serviceAccount", "schedulerName"},
 	"PersistentVolumeClaim": {"volumeName"},
 	"Service":               {"clusterIP"},
+}
+
+// unsetByZero are the numbers of built-in kinds that have a default if they are 0.
+var unsetByZero = []string{"periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold", "nodePort", "healthCheckNodePort", "targetPort"}
+
+// isUnset reports whether a value, as a hook returned it, means that the field at a path is not set.
+func isUnset(path Path, want any) bool {
+	name, _ := path[len(path)-1].(string)
+	return equalScalar(want, int64(0)) && slices.Contains(unsetByZero, name)
 }
 
 // Compared yields the fields of an observed child that are compared if a hook returned want: those of want, except for write-only ones,

@@ -70,3 +70,14 @@ func TestFieldsThatTheServerOwns(t *testing.T) {
 		}
 	}
 }
+
+// A number that has a default if it is 0, and a quantity that is rounded, are stored with the same meaning.
+func TestZerosAndRoundedQuantitiesMeanTheSame(t *testing.T) {
+	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {probe: {periodSeconds: 0}, cpu: 100.5m, replicas: 0}}`)
+	have := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {probe: {periodSeconds: 10}, cpu: 101m, replicas: 3}}`)
+	for _, s := range Spellings(have, want) {
+		if other := s.Path.String() == "spec.replicas"; s.Same == other {
+			t.Errorf("%s: the same %t", s.Path, s.Same)
+		}
+	}
+}
