@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -78,7 +76,7 @@ func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, 
 
 // decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
 // first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
-// is not recreated if the dry run has failed for another reason than that the API server does not accept its name.
+// is not recreated if the dry run has failed.
 func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -96,7 +94,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, erro
 		return t.try.CreatedOtherwise(first, second), nil
 	case t.try.Answered:
 		return t.changedByOthers(ctx, fields)
-	case !t.try.Recreates, apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+	case !t.try.Recreates:
 		return fields[0], nil
 	}
 	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), fields[0], cmp.Or(err, errNotShown))

@@ -21,18 +21,24 @@ func asWritten(content map[string]any) {
 	}
 	spec := mapOf(content["spec"])
 	for _, field := range assigned[kind] {
-		if spec[field] == "" {
+		if spec[field] == "" || spec[field] != nil && equalScalar(spec[field], int64(0)) {
 			delete(spec, field)
+		}
+	}
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if port := mapOf(port); kind == "Service" && port["nodePort"] != nil && equalScalar(port["nodePort"], int64(0)) {
+			delete(port, "nodePort")
 		}
 	}
 }
 
 // assigned are the fields of specs, by kind of the API version v1, that the API server or a controller of Kubernetes fills in later, if
-// they are empty. An empty text means that they are not set.
+// they are empty. An empty text, or 0, means that they are not set.
 var assigned = map[string][]string{
 	"Pod":                   {"nodeName", "serviceAccountName", "serviceAccount", "schedulerName"},
 	"PersistentVolumeClaim": {"volumeName"},
-	"Service":               {"clusterIP"},
+	"Service":               {"clusterIP", "healthCheckNodePort"},
 }
 
 // unsetByZero are the numbers of built-in kinds that have a default if they are 0.
