@@ -15,8 +15,8 @@ import (
 )
 
 // dryCreate does a DryCreate. It returns the object as it would be created, or op.Observed if that is not known; or why op.Object could not
-// be created if op.Observed, if that has the same name, were deleted. It tries to create it in a dry run: the API server validates the whole object, and asks admission webhooks and policies,
-// before it finds that the name exists. These errors do not count:
+// be created if op.Observed, if that has the same name, were deleted. It tries to create it in a dry run: the API server validates the
+// whole object, and asks admission webhooks and policies, before it finds that the name exists. These errors do not count:
 //
 //   - a quota is exceeded that has room for the object when op.Observed is deleted; the error is plan.ErrTight then
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell

@@ -41,8 +41,8 @@ var assigned = map[string][]string{
 	"Service":               {"clusterIP", "healthCheckNodePort"},
 }
 
-// unsetByZero are the numbers of built-in kinds that have a default if they are 0.
-var unsetByZero = []string{"periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold", "nodePort", "healthCheckNodePort", "targetPort"}
+// unsetByZero are the numbers of built-in kinds that have a default if they are 0, besides those that asWritten leaves out.
+var unsetByZero = []string{"periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold", "targetPort"}
 
 // isUnset reports whether a value, as a hook returned it, means that the field at a path is not set.
 func isUnset(path Path, want any) bool {
