@@ -48,8 +48,8 @@ type Writer struct {
 	// Requested says that a user requested the reconcile, so that values that the API server stored with another meaning are written again.
 	Requested bool
 
-	// Suppressed is called by ReportSuppressed with all differences; nil is not called.
-	Suppressed func([]plan.Suppressed)
+	// Suppressed is called by ReportSuppressed with all writes that are suppressed; nil is not called.
+	Suppressed func([]plan.Op)
 
 	response *hook.Response // of which the children are planned
 	missing  bool           // a child does not exist yet, or not again, so that it will use more of a quota than now
@@ -80,9 +80,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		return plan.Plan{}, err
 	}
 	w.missing = lacksChild(children, response.Children)
-	policy := w.Policy(parent)
-	policy.InPlace = response.Holders
-	planned, err := plan.Children(children, response.Children, policy)
+	planned, err := plan.Children(children, response.Children, w.Policy(parent, response.Holders))
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
@@ -110,9 +108,7 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children *o
 			want.Put(o)
 		}
 	}
-	policy := w.Policy(parent)
-	policy.InPlace = latest.Holders
-	planned, _ := plan.Children(have, want, policy) // an error is returned again when the step is planned
+	planned, _ := plan.Children(have, want, w.Policy(parent, latest.Holders)) // an error is returned again when the step is planned
 	for _, op := range planned.Ops {
 		after := op.Updated // of a Delete
 		if op.Verb == plan.Update {
@@ -123,10 +119,10 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children *o
 	return writes
 }
 
-// Policy returns how the children of a parent are compared and written.
-func (w *Writer) Policy(parent *object.Object) plan.Policy {
+// Policy returns how the children of a parent are compared and written. holders are those of the response that returned them.
+func (w *Writer) Policy(parent *object.Object, holders map[types.UID]bool) plan.Policy {
 	return plan.Policy{
-		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
+		Rules: w.Binding.Rules, InPlace: holders, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
 		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  w.Binding.Owned,
 	}
@@ -551,22 +547,46 @@ func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 }
 
 // ReportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
-// last reconcile had the same difference.
-func (w *Writer) ReportSuppressed(parent *object.Object, left []plan.Suppressed) {
+// last reconcile had the same difference. Children that may be as the API server stores what the hook returned are compared by a dry
+// run of a creation before. It returns the differences, and the time after which to compare the children that have to wait for it; zero
+// if none has.
+func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, suppressed []plan.Op, to plan.Writer) (left []plan.Op, again time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reported := make(map[object.Ref]string, len(suppressed))
+	for _, op := range suppressed {
+		child, difference := object.RefOf(op.Observed), op.Differs.String()+" "+op.Content
+		if w.Memory.suppressed[child] != difference {
+			if wait := w.confirmDelay(op); wait > 0 {
+				again = throttle.Shorter(again, wait)
+				continue
+			}
+			if op.Doubtful && w.storedAsReturned(ctx, parent, op, to) {
+				continue
+			}
+			w.reportSuppressed(parent, op)
+		}
+		reported[child] = difference
+		left = append(left, op)
+	}
+	w.Memory.suppressed = reported
 	if w.Suppressed != nil {
 		w.Suppressed(left)
 	}
-	reported := make(map[object.Ref]string, len(left))
-	for _, l := range left {
-		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted
-		if w.Memory.suppressed[child] != difference {
-			advice := "delete the child, or set another method"
-			if w.response != nil && w.response.Holders[l.Child.GetUID()] {
-				advice = "set another method. If you delete the child instead, its random values may be other ones then"
-			}
-			w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: %s", object.Describe(l.Child), l.Field, advice)
-		}
-		reported[child] = difference
+	return left, again
+}
+
+// storedAsReturned reports whether a dry run shows that the child of op is as a new one would be stored, and remembers it then.
+func (w *Writer) storedAsReturned(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) bool {
+	t := trial{w, parent, op, to}
+	differs, err := t.immutableDiffers(ctx)
+	return !differs && err == nil && w.noteWritten(ctx, parent, op, op.Observed, nil) == nil
+}
+
+func (w *Writer) reportSuppressed(parent *object.Object, op plan.Op) {
+	advice := "delete the child, or set another method"
+	if w.response != nil && w.response.Holders[op.Observed.GetUID()] {
+		advice = "set another method. If you delete the child instead, its random values may be other ones then"
 	}
-	w.Memory.suppressed = reported
+	w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: %s", object.Describe(op.Observed), op.Differs, advice)
 }

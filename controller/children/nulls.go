@@ -35,7 +35,7 @@ func (m *Memory) keptFields() map[types.UID]plan.Kept {
 // findKept finds which of the nulls of an answer would remove a value that another field manager wrote last. It reads a child from the
 // API server, since caches do not have its managedFields, once for each version of it and each answer that would remove a field by a null.
 func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, desired *object.Set) error {
-	policy := w.Policy(parent)
+	policy := w.Policy(parent, nil)
 	for want := range desired.All() {
 		have := observed.Get(want.GroupVersionKind(), object.KeyOf(want))
 		if have == nil {

@@ -67,7 +67,7 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.
 func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, error) {
-	differs, unsure, err := t.w.Policy(t.parent).Changes(t.try, result)
+	differs, unsure, err := t.w.Policy(t.parent, nil).Changes(t.try, result)
 	if differs != nil || err != nil {
 		return differs, err
 	}

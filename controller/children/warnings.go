@@ -51,7 +51,7 @@ func hasField(o map[string]any, path string) bool {
 // noteWritten remembers what the API server stored of a child that op wrote, so that the child does not differ in the form of its values.
 // It reports values that were stored with another meaning than the hook returned, or not at all, unless there was a warning about them.
 func (w *Writer) noteWritten(ctx context.Context, parent *object.Object, op plan.Op, stored *object.Object, warnings []string) error {
-	if err := w.Policy(parent).NoteWritten(op, stored); err != nil {
+	if err := w.Policy(parent, nil).NoteWritten(op, stored); err != nil {
 		return err
 	}
 	w.Memory.spells.Store(w.Memory.written.Spells())

@@ -40,8 +40,8 @@ type PlanObserver interface {
 	// them. The reconcile does at most those of one child now. Before is the child, and Stored is the child as the update changes it,
 	// if that is known without a request.
 	Rolling(about About, writes []Write)
-	// Suppressed is called with the differences that the update methods of children do not permit to write.
-	Suppressed(about About, left []plan.Suppressed)
+	// Suppressed is called with the writes to children that their update methods do not permit.
+	Suppressed(about About, left []plan.Op)
 }
 
 // About names a parent, and the controller object for which it is reconciled.

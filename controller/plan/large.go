@@ -50,10 +50,10 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 // large returns the write for a child that is too large for dynamic apply: server-side apply. If Metacontroller takes the
 // child over, it finds no annotation and tries to write one, which the API server refuses. With InPlace nothing changes
 // then, but with the Recreate methods it has deleted the child before. So with these methods the child is an error.
-func (p Policy) large(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
-	op, left, err := p.serverSide(have, want, method)
+func (p Policy) large(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
+	op, suppressed, err = p.serverSide(have, want, method)
 	if op == nil || err != nil || method != Recreate && method != RollingRecreate {
-		return op, left, err
+		return op, suppressed, err
 	}
 	return nil, nil, fmt.Errorf("%s cannot be written with method %s: its copy in the annotation %s, which dynamic apply keeps, would not fit into the %d KiB that the API server takes in annotations; set spec.applyStrategy: ServerSideApply, or method InPlace, or split it into several objects",
 		object.Describe(want), method, LastApplied, MaxAnnotations>>10)

@@ -16,7 +16,7 @@ func bigMap(bytes int) *object.Object {
 	})
 }
 
-func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Suppressed, error) {
+func planFor(t *testing.T, have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	t.Helper()
 	return Policy{Memory: Memory{}}.child(have, want, method)
 }

@@ -1,7 +1,6 @@
 // Package plan decides what to write. It is pure: it computes operations from observed and desired objects, and does no I/O.
 //
-// [Children] compares the observed and the desired children of a parent under a [Policy]. An [Op] is one write, and a
-// [Suppressed] is a difference that is not written.
+// [Children] compares the observed and the desired children of a parent under a [Policy]. An [Op] is one write.
 //
 // There are two strategies. Dynamic apply merges in this package: merge is its three-way merge of the observed object, what was
 // last applied, which the annotation [LastApplied] has, and the desired object.
@@ -142,17 +141,10 @@ func (p Policy) mark(child *object.Object) error {
 	return p.SetControllerReference(child)
 }
 
-// A Plan has the writes for the children of a parent.
+// A Plan has the writes for the children of a parent. Suppressed are not done, since the method of the child is OnDelete: an Update or
+// Apply of each child in which a field differs.
 type Plan struct {
-	Ops        []Op
-	Suppressed []Suppressed
-}
-
-// A Suppressed is a difference that is not written, since the method of the child is OnDelete.
-type Suppressed struct {
-	Child  *object.Object // as it was observed
-	Field  Path
-	Wanted string // a digest of what is desired
+	Ops, Suppressed []Op
 }
 
 // missing is why a child is created.
@@ -208,9 +200,8 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	return op.Why, op.Doubtful, nil
 }
 
-// child returns the write that changes have to want, or the difference that is suppressed. have is nil if there is no such
-// child.
-func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
+// child returns the write that changes have to want, or the one that is suppressed. have is nil if there is no such child.
+func (p Policy) child(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it is created again by a later sync
 	}
@@ -226,10 +217,10 @@ func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppresse
 	case by == serverSideApply:
 		return p.serverSide(have, want, method)
 	case have == nil:
-		op, err := p.create(want)
+		op, err = p.create(want)
 		return op, nil, err
 	case p.onServer(have) && updates(method):
-		op, err := p.comeBack(have, want, method)
+		op, err = p.comeBack(have, want, method)
 		return op, nil, err
 	}
 	return p.dynamic(have, want, method)
@@ -248,8 +239,8 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 	return &Op{Verb: Create, Object: created, Wanted: want, Content: sumOf(remembered(created)), Why: missing}, p.mark(created)
 }
 
-// dynamic returns the write by which dynamic apply changes have to want, or the difference that is suppressed.
-func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
+// dynamic returns the write by which dynamic apply changes have to want, or the one that is suppressed.
+func (p Policy) dynamic(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	if settled(have, want) {
 		return nil, nil, nil
 	}
@@ -261,30 +252,31 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppres
 	if differs == nil || err != nil {
 		return nil, nil, err
 	}
-	op := &Op{
+	op = &Op{
 		Verb: Update, Observed: have, Wanted: want, Content: sumOf(m.text), Why: differs.String() + " differs", Differs: differs, Last: m.last, Answered: m.answered,
 		Doubtful: m.answered && !p.Memory.has(have, m.text),
 	}
-	switch {
+	switch order := m.writeOrder(); {
 	case inPlace(method):
-		op.Object, op.Plain = m.written(m.writeOrder()), m.withoutRemovals(m.writeOrder())
+		op.Object, op.Plain = m.written(order), m.withoutRemovals(order)
 		return op, nil, nil
 	case updates(method):
-		return p.recreate(op, m)
-	case m.answered && m.writeOrder() == observedOrder:
+		return op, nil, p.recreate(op, m)
+	case m.answered && order == observedOrder:
 		return nil, nil, nil // most likely it is as it was stored when it was written
+	default:
+		op.Object = m.written(order)
+		return nil, op, nil
 	}
-	return nil, &Suppressed{Child: have, Field: differs, Wanted: op.Content}, nil
 }
 
-// recreate completes op, which deletes the child of a merge to recreate it.
-func (p Policy) recreate(op *Op, m *merging) (*Op, *Suppressed, error) {
+// recreate makes op, the update of the child of a merge, the deletion that recreates it.
+func (p Policy) recreate(op *Op, m *merging) error {
 	next, err := p.create(m.want)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		op.Verb, op.Observed, op.Object, op.Why, op.Updated, op.Replacement = Delete, nil, m.have, "to be recreated: "+op.Why, m.written(observedOrder), next.Object
 	}
-	op.Verb, op.Observed, op.Object, op.Why, op.Updated, op.Replacement = Delete, nil, m.have, "to be recreated: "+op.Why, m.written(observedOrder), next.Object
-	return op, nil, nil
+	return err
 }
 
 // NoteWritten records that want was written to a child, with this result, or that writing it would change nothing.

@@ -16,13 +16,13 @@ import (
 // takes it for a difference, so it is removed: managedFields say what was applied (see package ownership).
 const AppliedDigest = "metacontroller.k8s.io/applied-digest"
 
-// serverSide returns the write by which server-side apply changes have to want, or the difference that is suppressed.
-func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
+// serverSide returns the write by which server-side apply changes have to want, or the one that is suppressed.
+func (p Policy) serverSide(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	config, err := p.configuration(want)
 	if err != nil {
 		return nil, nil, err
 	}
-	op := &Op{Verb: Apply, Object: config.plain, Wanted: want, Content: config.sum, Why: missing}
+	op = &Op{Verb: Apply, Object: config.plain, Wanted: want, Content: config.sum, Why: missing}
 	if have == nil {
 		return op, nil, nil
 	}
@@ -51,7 +51,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Supp
 	if found.differs == nil || found.doubtful && sameMeaning(contentOf(have), config.plain.Map()) {
 		return nil, nil, nil
 	}
-	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: config.sum}, nil
+	return nil, op, nil
 }
 
 // A configuration is a desired child as server-side apply applies it.

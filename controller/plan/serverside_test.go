@@ -199,7 +199,7 @@ func TestServerSideApplyFollowsMethod(t *testing.T) {
 			t.Fatal(err)
 		}
 		if expected == "" {
-			if len(plan.Ops) > 0 || len(plan.Suppressed) != 1 || plan.Suppressed[0].Field.String() != "spec.image" {
+			if len(plan.Ops) > 0 || len(plan.Suppressed) != 1 || plan.Suppressed[0].Differs.String() != "spec.image" {
 				t.Errorf("method %q: got %v and left %v", method, texts(plan.Ops), plan.Suppressed)
 			}
 			continue
@@ -224,7 +224,7 @@ func TestOnDeleteReportsSuppressedChanges(t *testing.T) {
 		}
 		again, _ := Children(setOf(have), setOf(want), policy)
 		other, _ := Children(setOf(have), setOf(pod(t, "a", "newest")), policy)
-		if first.Suppressed[0].Field.String() != "spec.image" || first.Suppressed[0].Wanted != again.Suppressed[0].Wanted || first.Suppressed[0].Wanted == other.Suppressed[0].Wanted {
+		if first.Suppressed[0].Differs.String() != "spec.image" || first.Suppressed[0].Content != again.Suppressed[0].Content || first.Suppressed[0].Content == other.Suppressed[0].Content {
 			t.Errorf("%s: left %v, then %v, and with other content %v", name, first.Suppressed, again.Suppressed, other.Suppressed)
 		}
 		none, _ := Children(setOf(have), setOf(old), policy)

@@ -13,22 +13,26 @@ import (
 // compared, and the fields that were made of it would not be removed with it. Empty fields that are filled in later are left out.
 func asWritten(content map[string]any) {
 	kind, _ := content["kind"].(string)
-	if content["apiVersion"] != "v1" {
-		return
-	}
-	if kind == "Secret" {
-		encodeStringData(content)
-	}
+	version, _ := content["apiVersion"].(string)
 	spec := mapOf(content["spec"])
-	for _, field := range assigned[kind] {
-		if spec[field] == "" || spec[field] != nil && equalScalar(spec[field], int64(0)) {
-			delete(spec, field)
+	if version == "v1" {
+		if kind == "Secret" {
+			encodeStringData(content)
+		}
+		dropUnset(spec, assigned[kind])
+		if kind == "Service" {
+			dropUnsetPorts(spec)
 		}
 	}
-	ports, _ := spec["ports"].([]any)
-	for _, port := range ports {
-		if port := mapOf(port); kind == "Service" && port["nodePort"] != nil && equalScalar(port["nodePort"], int64(0)) {
-			delete(port, "nodePort")
+	if inside, isTemplate := podSpecs[version+" "+kind]; isTemplate {
+		for _, field := range inside {
+			spec = mapOf(spec[field])
+		}
+		for _, field := range containerLists {
+			containers, _ := spec[field].([]any)
+			for _, container := range containers {
+				dropUnsetPorts(mapOf(container))
+			}
 		}
 	}
 }
@@ -39,6 +43,38 @@ var assigned = map[string][]string{
 	"Pod":                   {"nodeName", "serviceAccountName", "serviceAccount", "schedulerName"},
 	"PersistentVolumeClaim": {"volumeName"},
 	"Service":               {"clusterIP", "healthCheckNodePort"},
+}
+
+// podSpecs are the fields of spec in which kinds have the spec of a Pod.
+var podSpecs = map[string][]string{
+	"v1 Pod": nil, "v1 ReplicationController": inTemplate, "apps/v1 Deployment": inTemplate, "apps/v1 ReplicaSet": inTemplate,
+	"apps/v1 StatefulSet": inTemplate, "apps/v1 DaemonSet": inTemplate, "batch/v1 Job": inTemplate,
+	"batch/v1 CronJob": {"jobTemplate", "spec", "template", "spec"},
+}
+
+var (
+	inTemplate     = []string{"template", "spec"}
+	containerLists = []string{"containers", "initContainers", "ephemeralContainers"}
+)
+
+// dropUnsetPorts drops the fields of ports that are not set. The protocol is a part of their key, so that a port without it is another
+// one than a port whose protocol is empty.
+func dropUnsetPorts(of map[string]any) {
+	ports, _ := of["ports"].([]any)
+	for _, port := range ports {
+		dropUnset(mapOf(port), portFields)
+	}
+}
+
+var portFields = []string{"nodePort", "protocol"}
+
+// dropUnset drops the fields that are an empty text or 0.
+func dropUnset(of map[string]any, fields []string) {
+	for _, field := range fields {
+		if value := of[field]; value == "" || value != nil && equalScalar(value, int64(0)) {
+			delete(of, field)
+		}
+	}
 }
 
 // unsetByZero are the numbers of built-in kinds that have a default if they are 0, besides those that asWritten leaves out.

@@ -26,6 +26,8 @@ func TestFieldsThatTheServerOwns(t *testing.T) {
 		{"a reclaim policy", "apiVersion: v1, kind: PersistentVolume", "spec: {persistentVolumeReclaimPolicy: ''}", "spec: {persistentVolumeReclaimPolicy: Retain}", ""},
 		{"an address", service, "spec: {clusterIP: ''}", "spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ipFamilies: [IPv4]}", ""},
 		{"a node port", service, "spec: {type: NodePort, ports: [{port: 1, nodePort: 0}]}", "spec: {type: NodePort, ports: [{port: 1, nodePort: 30001, protocol: TCP, targetPort: 1}]}", ""},
+		{"a protocol", service, "spec: {ports: [{port: 1, protocol: ''}, {port: 1, protocol: UDP}]}", "spec: {ports: [{port: 1, protocol: TCP, targetPort: 1}, {port: 1, protocol: UDP, targetPort: 1}]}", ""},
+		{"a protocol of a container", "apiVersion: batch/v1, kind: CronJob", "spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: a, ports: [{containerPort: 1, protocol: ''}]}]}}}}}", "spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: a, ports: [{containerPort: 1, protocol: TCP}]}]}}}}}", ""},
 		{"a load balancer", service, "status: {loadBalancer: {}}", "spec: {clusterIP: 10.0.0.1}, status: {loadBalancer: {}}", "spec: {clusterIP: 10.0.0.1}, status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}"},
 		{"a selector", "apiVersion: batch/v1, kind: Job", "spec: {template: {metadata: {labels: {a: b}}}}", "spec: {selector: {matchLabels: {controller-uid: u}}, template: {metadata: {labels: {a: b, controller-uid: u}}}}", ""},
 		{"who asks", "apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest", "spec: {username: me, groups: [g]}", "spec: {username: system:serviceaccount:n:a, groups: [system:authenticated]}", ""},

@@ -159,8 +159,7 @@ func (p *previewing) planChildren(parent *object.Object, observed *object.Set, r
 		return nil // the garbage collector deletes them
 	}
 	writer := &children.Writer{Binding: p.binding, Memory: p.state.Children}
-	policy := writer.Policy(parent)
-	policy.InPlace = response.Holders
+	policy := writer.Policy(parent, response.Holders)
 	planned, err := plan.Children(observed, response.Children, policy)
 	p.result.Suppressed = planned.Suppressed
 	for _, op := range planned.Ops {

@@ -57,7 +57,7 @@ type Result struct {
 	Observed   *object.Set    // the children; nil if no hook was called
 	Response   *hook.Response // nil if no hook was called, or if it failed
 	Writes     []Write        // without adoptions and releases
-	Suppressed []plan.Suppressed
+	Suppressed []plan.Op
 
 	// Err is why the hooks failed, or why some children could not be planned; Writes has the others then. Its text is redacted.
 	Err error

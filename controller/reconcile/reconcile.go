@@ -121,7 +121,7 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	if planned, ok := r.observer.(observe.PlanObserver); ok {
 		about := aboutParent(r.binding, key)
 		c.roller.rolling = func(writes []observe.Write) { planned.Rolling(about, writes) }
-		c.writer.Suppressed = func(left []plan.Suppressed) { planned.Suppressed(about, left) }
+		c.writer.Suppressed = func(left []plan.Op) { planned.Suppressed(about, left) }
 	}
 	return c
 }
@@ -183,7 +183,8 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 		return response.ResyncAfter, err
 	}
 	changes, planErr := c.writer.Plan(ctx, parent, observed, response)
-	if c.writer.ReportSuppressed(parent, changes.Suppressed); len(changes.Suppressed) > 0 {
+	suppressed, confirmDelay := c.writer.ReportSuppressed(ctx, parent, changes.Suppressed, write)
+	if len(suppressed) > 0 || confirmDelay > 0 {
 		c.state.memory.Suppressed()
 	}
 	pending := len(c.state.pending.shown)
@@ -191,6 +192,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children
 	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
 	c.states.noteNotStored(c.state, cmp.Or(c.state.children.NotStored(), c.state.parent.NotStored()))
+	childDelay = throttle.Shorter(childDelay, confirmDelay)
 	return throttle.Shorter(throttle.Shorter(response.ResyncAfter, decorationDelay), throttle.Shorter(childDelay, statusDelay)), err
 }
 

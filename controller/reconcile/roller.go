@@ -141,7 +141,7 @@ func (r *roller) selectedChildren(parent *object.Object, children *object.Set) *
 // nextStep returns the next step of the rollout. unclear means that for some child only the API server can tell whether it
 // is up to date.
 func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, unclear bool) {
-	rules, policy := r.version.Revisions.Rules, r.writer.Policy(parent)
+	rules, policy := r.version.Revisions.Rules, r.writer.Policy(parent, nil)
 	rules.Differs = func(have, want *object.Object) (string, error) {
 		difference, uncertain, err := policy.Differs(have, want)
 		unclear = unclear || uncertain

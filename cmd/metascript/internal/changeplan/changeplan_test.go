@@ -194,7 +194,7 @@ func TestRollingUpdate(t *testing.T) {
 		{Op: plan.Op{Verb: plan.DryRun, Object: named("c", "2"), Why: "data.text differs", Differs: plan.Path{"data", "text"}}, Before: named("c", "1")},
 	})
 	r.Wrote(site("web"), done(plan.Update, "data.text differs", named("a", "1"), named("a", "2")))
-	r.Suppressed([]plan.Suppressed{{Child: pod(t, "a"), Field: plan.Path{"spec"}}})
+	r.Suppressed([]plan.Op{{Observed: pod(t, "a"), Differs: plan.Path{"spec"}}})
 	d := New(AgainstCluster, nil, []*ParentPlan{{Controller: "c", Parent: site("web"), Writes: r.Writes()}}, true)
 	expect(t, "changes", shapes(d), []string{
 		"update ConfigMap default/a data.text rolling=now", "suppressed Pod default/p spec",
@@ -209,7 +209,7 @@ func TestRollingUpdate(t *testing.T) {
 // Differences that are only suppressed are no change.
 func TestSuppressedIsNoChange(t *testing.T) {
 	var r Reconcile
-	r.Suppressed([]plan.Suppressed{{Child: pod(t, "a"), Field: plan.Path{"spec"}}})
+	r.Suppressed([]plan.Op{{Observed: pod(t, "a"), Differs: plan.Path{"spec"}}})
 	d := New(AgainstCluster, nil, []*ParentPlan{{Controller: "c", Parent: site("web"), Writes: r.Writes()}}, true)
 	if d.Changes() || len(d.Parents) != 1 || d.Parents[0].Result != Unchanged {
 		t.Errorf("document %+v", d)

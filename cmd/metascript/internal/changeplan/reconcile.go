@@ -165,9 +165,9 @@ func (r *Reconcile) add(w *Write) {
 func (r *Reconcile) Rolling(writes []observe.Write) { r.rolling = writes }
 
 // Suppressed adds differences that are not written.
-func (r *Reconcile) Suppressed(left []plan.Suppressed) {
+func (r *Reconcile) Suppressed(left []plan.Op) {
 	for _, l := range left {
-		r.add(&Write{Action: Suppressed, Object: object.RefOf(l.Child), Why: "its update method is OnDelete", Fields: []string{l.Field.String()}})
+		r.add(&Write{Action: Suppressed, Object: object.RefOf(l.Observed), Why: "its update method is OnDelete", Fields: []string{l.Differs.String()}})
 	}
 }
 

@@ -161,7 +161,7 @@ func (p *planner) Rolling(about observe.About, writes []observe.Write) {
 }
 
 // Suppressed implements observe.PlanObserver.
-func (p *planner) Suppressed(about observe.About, left []plan.Suppressed) {
+func (p *planner) Suppressed(about observe.About, left []plan.Op) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if parent := p.pending(about); parent != nil {
