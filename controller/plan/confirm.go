@@ -106,7 +106,7 @@ func (o Op) CreatedOtherwise(first, second *object.Object) Path {
 	}
 	var found Path
 	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, o.Last, func(at Path, before, _, wanted any) bool {
-		if !unstable[at.String()] && diffValue(at, before, wanted) != nil {
+		if !unstable[at.String()] && !equal(before, wanted) {
 			found = slices.Clone(at)
 		}
 		return found == nil
@@ -222,7 +222,7 @@ func concernedIn(path Path, have, result, want, last any, yield func(at Path, be
 			return concernedByIndex(path, h, r, w, before, yield)
 		}
 	}
-	return have == nil && result == nil || diffValue(path, have, result) == nil || yield(path, have, result, want)
+	return have == nil && result == nil || equal(have, result) || yield(path, have, result, want)
 }
 
 // concernedByIndex is concernedIn for lists whose items have no key. Such a list is written as a whole, so that what result lacks counts,

@@ -40,7 +40,9 @@ type Change struct {
 // both are packed.
 func Changes(before, after *object.Object) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
-		eachChange(nil, contentOf(before), contentOf(after), func(at Path, a, b any) bool { return yield(Change{at.String(), a, b}) })
+		eachChange(nil, contentOf(before), contentOf(after), func(at Path, a, b any) bool {
+			return len(at) > 1 && at[:1].is("metadata") && slices.Contains(unmeant, at[1].(string)) || yield(Change{at.String(), a, b})
+		})
 	}
 }
 
@@ -65,7 +67,7 @@ func eachChange(path Path, a, b tree.Map, yield func(at Path, a, b any) bool) bo
 
 // changesAt is eachChange for the values of a key, of which one may be packed.None.
 func changesAt(path Path, key string, left, right any, yield func(at Path, a, b any) bool) bool {
-	if slices.Contains(marks, key) && path.is("metadata", "annotations") || slices.Contains(unmeant, key) && path.is("metadata") {
+	if slices.Contains(marks, key) && path.is("metadata", "annotations") {
 		return true
 	}
 	at, one := path.to(key), left == packed.None || right == packed.None
@@ -136,58 +138,18 @@ func keysOf(a, b tree.Map) []string {
 	return slices.Compact(keys)
 }
 
-func difference(a, b tree.Map) Path { return diffMap(nil, a, b) }
-
-func diffMap(path Path, a, b tree.Map) Path {
-	for _, key := range keysOf(a, b) {
-		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
-			continue
-		}
-		if d := diffField(path.to(key), a, b, key); d != nil {
-			return d
-		}
-	}
-	return nil
+// difference returns the path of the first field in which two maps differ; nil if there is none.
+func difference(a, b tree.Map) (first Path) {
+	eachChange(nil, a, b, func(at Path, _, _ any) bool {
+		first = slices.Clone(at)
+		return false
+	})
+	return first
 }
 
-func diffField(path Path, a, b tree.Map, key string) Path {
-	left, inA := a.Get(key)
-	right, inB := b.Get(key)
-	if inA && inB {
-		return diffValue(path, left, right)
-	}
-	// No annotations, and only annotations that are ignored, are equal.
-	if path.is("metadata", "annotations") {
-		return diffMap(path, readMap(left), readMap(right))
-	}
-	return path
-}
-
-func diffValue(path Path, a, b any) Path {
-	if left, isMap := tree.MapOf(a); isMap {
-		if right, both := tree.MapOf(b); both {
-			return diffMap(path, left, right)
-		}
-	} else if left, isArray := tree.ArrayOf(a); isArray {
-		if right, both := tree.ArrayOf(b); both {
-			return diffList(path, left, right)
-		}
-	} else if equalScalar(a, b) {
-		return nil
-	}
-	return path
-}
-
-func diffList(path Path, a, b tree.Array) Path {
-	if a.Len() != b.Len() {
-		return path
-	}
-	for i := range a.Len() {
-		if d := diffValue(path.to(i), a.Index(i), b.Index(i)); d != nil {
-			return d
-		}
-	}
-	return nil
+// equal reports whether two values are the same.
+func equal(a, b any) bool {
+	return eachIn(nil, a, b, func(Path, any, any) bool { return false })
 }
 
 // lacks returns the path of the first field of want, in the order of keys, that have lacks or has with another value; nil if

@@ -85,6 +85,10 @@ func (g generator) editList(list []any, depth int) []any {
 			g.edit(item, depth-1)
 			return list
 		}
+		if g.IntN(2) == 0 {
+			list[at] = pick(g, scalars)
+			return list
+		}
 		return append(list[:at:at], list[at+1:]...)
 	}
 	return append(list, g.mapping(depth-1))

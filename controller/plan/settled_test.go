@@ -23,9 +23,10 @@ func TestMergeDoesNotChangeSettledChild(t *testing.T) {
 		}
 		if g.IntN(2) == 0 {
 			g.edit(have.Map(), 3) // somebody meddles
+			g.edit(have.Map()["spec"].(map[string]any), 3)
 		}
 		if g.IntN(4) == 0 {
-			g.edit(want.Map(), 3)
+			g.edit(want.Map()["spec"].(map[string]any), 3)
 		}
 		merged, err := apply(have, want)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 func SameStatus(a, b *object.Object) bool {
 	left, _ := a.At("status")
 	right, _ := b.At("status")
-	return diffValue(Path{"status"}, left, right) == nil
+	return equal(left, right)
 }
 
 // StatusDifferences returns the paths of the fields of a status that were not stored, or stored with another meaning than they were
