@@ -54,6 +54,10 @@ type Writer struct {
 	response *hook.Response // of which the children are planned
 	missing  bool           // a child does not exist yet, or not again, so that it will use more of a quota than now
 
+	// unfinished says that a child, which may have a random value of one that the hook does not return any more, cannot be planned, or
+	// must not be updated.
+	unfinished bool
+
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
 }
@@ -81,6 +85,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	w.missing = lacksChild(children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent, response.Holders))
+	w.unfinished = err != nil || slices.ContainsFunc(planned.Suppressed, func(op plan.Op) bool { return op.Object.GetKind() == "Secret" })
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
@@ -142,7 +147,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		for end < len(ops) && independent(ops[begin], ops[end]) {
 			end++
 		}
-		unfinished := again > 0 || errors.Join(errs...) != nil
+		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
 			if unfinished && w.holdsOnly(ops[i]) {
 				return // the write that failed, or waits, is tried again

@@ -61,23 +61,23 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 	if !t.try.Answered && !t.try.Doubtful {
 		return true, nil
 	}
-	differs, err := t.decide(ctx, t.try.Unsure())
+	differs, err := t.decide(ctx, t.try.Unsure(), nil)
 	return differs != nil, err
 }
 
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.
 func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, error) {
-	differs, unsure, err := t.w.Policy(t.parent, nil).Changes(t.try, result)
+	differs, lost, unsure, err := t.w.Policy(t.parent, nil).Changes(t.try, result)
 	if differs != nil || err != nil {
 		return differs, err
 	}
-	return t.decide(ctx, unsure)
+	return t.decide(ctx, unsure, lost)
 }
 
 // decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
 // first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
-// is not recreated if the dry run has failed.
-func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, error) {
+// is not recreated if the dry run has failed; if a field is lost then, that is an error.
+func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) (plan.Path, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
@@ -93,11 +93,15 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path) (plan.Path, erro
 	case known:
 		return t.try.CreatedOtherwise(first, second), nil
 	case t.try.Answered:
-		return t.changedByOthers(ctx, fields)
+		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
+			return differs, failed
+		}
 	case !t.try.Recreates:
 		return fields[0], nil
+	default:
+		lost = fields[0]
 	}
-	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), fields[0], cmp.Or(err, errNotShown))
+	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), lost, cmp.Or(err, errNotShown))
 }
 
 var errNotShown = errors.New("a dry run does not show how a new object would be stored")

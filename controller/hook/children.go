@@ -44,6 +44,9 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 			if how.strict {
 				return within(fmt.Errorf("%s: %s", name(), warning), field, i, wrong)
 			}
+			if kind, found := replaced(o, req); found {
+				return within(fmt.Errorf("%s: %s; the %s of this name, which the answer does not have, would be deleted", name(), warning, groupName(kind)), field, i, wrong)
+			}
 			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name(), warning), field, i, wrong))
 		}
 		id := object.RefOf(o)
@@ -229,6 +232,17 @@ func undeclared(o *object.Object, req *Request) (text, wrong string) {
 		r = kinds.Resource{APIVersion: kind.GroupVersion().String(), Plural: guess.Resource}
 	}
 	return fmt.Sprintf("%sto allow it, add to %s: %s", text, field, r.Rule()), wrong
+}
+
+// replaced returns the kind of an existing child with the name of o, which is of an undeclared kind, if only the case of the kind or the
+// apiVersion differs.
+func replaced(o *object.Object, req *Request) (object.Kind, bool) {
+	for kind := range req.Expect.Kinds {
+		if strings.EqualFold(kind.Kind, o.GetKind()) && req.Children != nil && req.Children.Get(kind, object.KeyOf(o)) != nil {
+			return kind, true
+		}
+	}
+	return object.Kind{}, false
 }
 
 // declaredKinds returns the kinds that a request declares, without their plural names.

@@ -115,6 +115,13 @@ func TestUndeclaredKindFromWebhookIsAWarning(t *testing.T) {
 	}
 }
 
+func TestUndeclaredKindDoesNotReplaceChild(t *testing.T) {
+	const other = `children[0] (pod "a"): pod.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "kind: Pod"?; the Pod.v1 of this name, which the answer does not have, would be deleted`
+	checkRefusals(t, observing(t, newRequest(t), "a", "b"), loose, []refusal{
+		{"another case", `{children: [{apiVersion: v1, kind: pod, metadata: {name: a}}]}`, other},
+	})
+}
+
 func TestDuplicateChildFromScriptIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{

@@ -53,17 +53,18 @@ func hasItem(v any) bool {
 }
 
 // disguise returns the first key by which an answer without children is not one that deletes them on purpose. An answer that says that it
-// has finalized, or not, is meant, whatever else it says. A null beside a null for the children does not count; see fieldOfOther.
+// has finalized is meant, whatever else it says; one that says that it has not may have other keys, without an error. A null beside a null
+// for the children does not count; see fieldOfOther.
 func disguise(answer map[string]any, req *Request) (string, bool) {
 	list, hasList := answer[req.Shape.list()]
-	_, says := answer[fieldFinalized].(bool)
-	finalizes := says && req.Finalizing
+	finalized, says := answer[fieldFinalized].(bool)
+	finalized, says = finalized && req.Finalizing, says && req.Finalizing
 	known := req.Shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
 		value := answer[key]
 		switch {
 		case slices.Contains(known, key):
-		case list == nil && !finalizes && (value != nil || !hasList), hides(key, value, req.Shape), !finalizes && meansError(key, value):
+		case list == nil && !says && (value != nil || !hasList), hides(key, value, req.Shape), !finalized && meansError(key, value):
 			return key, true
 		}
 	}

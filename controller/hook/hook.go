@@ -124,12 +124,17 @@ type Request struct {
 	Versioned map[object.Kind]bool
 }
 
-// observed returns the number of children.
-func (req *Request) observed() int {
+// observed returns the number of children that are not being deleted.
+func (req *Request) observed() (n int) {
 	if req.Children == nil {
 		return 0
 	}
-	return req.Children.Len()
+	for child := range req.Children.All() {
+		if !object.Deleting(child) {
+			n++
+		}
+	}
+	return n
 }
 
 // Expect says which children a response may have.

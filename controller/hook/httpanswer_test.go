@@ -219,6 +219,7 @@ func TestFinalizedIsMeantWhateverElseItSays(t *testing.T) {
 	}
 	checkRefusals(t, req, loose, []refusal{
 		{"another case", `{finalized: false, Children: [{}]}`, `no children in the answer, which would delete the 2 there are: unknown key "Children" in the answer: did you mean "children"?`},
+		{"not finalized, with an error", `{finalized: false, error: "the database is down"}`, `no children in the answer, which would delete the 2 there are: unknown key "error" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
 		{"no word about it", `{status: {}, message: bye}`, `no children in the answer, which would delete the 2 there are: unknown key "message" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
 	})
 }

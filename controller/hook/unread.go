@@ -16,7 +16,7 @@ func unread(req *Request, resp *Response) error {
 	if req.Shape == Customizing || req.Finalizing || resp.Children.Len() > 0 {
 		return nil
 	}
-	n := remaining(req)
+	n := req.observed()
 	if n < several {
 		return nil
 	}
@@ -32,25 +32,12 @@ func unread(req *Request, resp *Response) error {
 	return within(fmt.Errorf("the answer has no %s, so that all %d are deleted, and the script has read nothing of %s of the %s: is that meant?", field, n, names, req.Shape.parent()), field)
 }
 
-// remaining returns the number of children that are not being deleted.
-func remaining(req *Request) (n int) {
-	if req.Children == nil {
-		return 0
-	}
-	for child := range req.Children.All() {
-		if !object.Deleting(child) {
-			n++
-		}
-	}
-	return n
-}
-
 // silent returns the warning that the answer of a webhook to a sync deletes all of several children although it does not say so; nil if it
 // does. What a webhook has read is not known; an answer with an empty list, or null, says it.
 func silent(answer map[string]any, req *Request) error {
 	field := req.Shape.list()
 	_, said := answer[field]
-	n := remaining(req)
+	n := req.observed()
 	if said || req.Shape == Customizing || req.Finalizing || n < several {
 		return nil
 	}

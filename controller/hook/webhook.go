@@ -240,7 +240,7 @@ func refused(resp *http.Response) error {
 func retryAfter(value string, now time.Time) *RetryAfter {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return &RetryAfter{After: max(time.Duration(min(seconds, maxSeconds))*time.Second, time.Second)}
+		return &RetryAfter{After: time.Duration(min(max(seconds, 1), maxSeconds)) * time.Second}
 	}
 	if date, err := parseDate(value); err == nil {
 		return &RetryAfter{After: max(date.Sub(now), time.Second)}

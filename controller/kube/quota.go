@@ -85,27 +85,35 @@ func quantities(text string) map[string]resource.Quantity {
 	return found
 }
 
-// usage returns how much of a resource of a quota an object uses. What is not a request or a limit is a number of objects, of which each
-// object of the kind uses the same.
+// usage returns how much of a resource of a quota an object uses, at least, if another one of its kind uses ofEach. What is not a request
+// or a limit is a number: of objects, of which each uses 1, or of what they have, such as ports, of which it may use none. A Pod that has
+// ended uses nothing.
 func usage(o *object.Object, name string, ofEach resource.Quantity) resource.Quantity {
 	of := func(r corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
 	resourceName := strings.TrimPrefix(name, "requests.")
 	if limited, limits := strings.CutPrefix(name, "limits."); limits {
 		resourceName, of = limited, func(r corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
 	}
-	switch o.GroupVersionKind() {
-	case corev1.SchemeGroupVersion.WithKind("Pod"):
+	switch kind := o.GroupVersionKind(); {
+	case strings.HasPrefix(name, "count/"):
+	case kind == corev1.SchemeGroupVersion.WithKind("Pod"):
 		var pod corev1.Pod
-		if name == "pods" || strings.HasPrefix(name, "count/") || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &pod) != nil {
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &pod) != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			return resource.Quantity{}
+		}
+		if name == "pods" {
 			return ofEach
 		}
 		return podUsage(pod.Spec, func(r corev1.ResourceRequirements) resource.Quantity { return of(r)[corev1.ResourceName(resourceName)] })
-	case corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"):
+	case kind == corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim") && strings.HasSuffix(name, "requests.storage"):
 		var claim corev1.PersistentVolumeClaim
-		if !strings.HasSuffix(name, "requests.storage") || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &claim) != nil {
-			return ofEach
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Map(), &claim) != nil {
+			return resource.Quantity{}
 		}
 		return claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	if ofEach.CmpInt64(1) != 0 {
+		return resource.Quantity{}
 	}
 	return ofEach
 }

@@ -37,32 +37,37 @@ func (o Op) Confirm() (Op, bool) {
 // written them.
 //
 // If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure.
-func (p Policy) Changes(try Op, result *object.Object) (differs Path, unsure []Path, err error) {
+//
+// lost is the first of the unsure fields that the child lacks and that the dry run has as the hook returned it: most likely somebody has
+// removed it.
+func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsure []Path, err error) {
 	want, stable := try.written(), false
 	switch have := try.Observed; {
 	case try.Doubtful && (p.Requested || !try.Answered):
 		unsure = concerned(have, result, want, try.Last)
 		switch {
+		case try.Last == nil:
+			differs = removed(have, result, want, object.Copy(have).Map())
 		case try.Recreates:
 		case len(unsure) == 0 && reordered(try, result):
 			differs = try.Differs
 		case !try.Answered:
 			differs = removed(have, result, want, try.Last)
 		}
-		return differs, unsure, nil
+		return differs, nil, unsure, nil
 	case !try.Answered:
 		differs = append(concerned(have, result, want, try.Last), nil)[0]
-		return differs, nil, nil
+		return differs, nil, nil, nil
 	case try.Verb == DryRun:
 		stable, err = p.appliedBefore(have, result, try)
 	default:
 		stable, err = p.storedBefore(have, result, try.Wanted)
 	}
 	if stable && try.Differs != nil {
-		return try.Differs, nil, nil
+		return try.Differs, nil, nil, nil
 	}
-	differs, unsure = decided(try, result, want, stable)
-	return differs, unsure, err
+	differs, lost, unsure = decided(try, result, want, stable)
+	return differs, lost, unsure, err
 }
 
 // written returns the child that the hook returned in the form in which it is written.
@@ -99,14 +104,15 @@ func (o Op) Create() Op {
 // CreatedOtherwise returns the first field of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time.
 func (o Op) CreatedOtherwise(first, second *object.Object) Path {
-	want := o.written()
-	unstable := map[string]bool{}
-	for _, field := range concerned(named(first, o.Observed), named(second, o.Observed), want, o.Last) {
-		unstable[field.String()] = true
-	}
+	want, other := o.written(), map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(second, o.Observed)), want, o.Last, func(at Path, _, value, _ any) bool {
+		other[at.String()] = append(other[at.String()], value)
+		return true
+	})
 	var found Path
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, o.Last, func(at Path, before, _, wanted any) bool {
-		if !unstable[at.String()] && !equal(before, wanted) {
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, o.Last, func(at Path, before, value, wanted any) bool {
+		stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
+		if stable && !equal(before, wanted) {
 			found = slices.Clone(at)
 		}
 		return found == nil
@@ -127,6 +133,13 @@ func (o Op) Unsure() (unsure []Path) {
 	for _, s := range Spellings(o.Observed, o.Wanted) {
 		unsure = append(unsure, s.Path)
 	}
+	want := o.written()
+	eachConcerned(nil, contentOf(o.Observed), tree.GoMap(want), want, o.Last, func(at Path, _, _, wanted any) bool {
+		if wanted == nil { // it is not returned any more
+			unsure = append(unsure, slices.Clone(at))
+		}
+		return len(unsure) < maxUnsure
+	})
 	return unsure
 }
 
@@ -154,16 +167,20 @@ func (p Policy) appliedBefore(have, result *object.Object, try Op) (bool, error)
 // maxUnsure is how many fields are looked at.
 const maxUnsure = 32
 
-// decided returns the first field that counts, or those of which it is not sure; see Changes.
-func decided(try Op, result *object.Object, want map[string]any, stable bool) (differs Path, unsure []Path) {
+// decided returns the first field that counts, the first that is lost, and those of which it is not sure; see Changes.
+func decided(try Op, result *object.Object, want map[string]any, stable bool) (differs, lost Path, unsure []Path) {
 	eachConcerned(nil, contentOf(try.Observed), contentOf(result), want, nil, func(at Path, before, after, wanted any) bool {
-		if stable || before == nil && !try.Recreates && sameMeaning(after, wanted) {
+		gone := before == nil && sameMeaning(after, wanted)
+		switch {
+		case stable, gone && !try.Recreates:
 			differs = slices.Clone(at)
+		case gone && lost == nil:
+			lost = slices.Clone(at)
 		}
 		unsure = append(unsure, slices.Clone(at))
 		return differs == nil && len(unsure) < maxUnsure
 	})
-	return differs, unsure
+	return differs, lost, unsure
 }
 
 // removed returns the first field of last that is not in want and that have has and result lacks: the hook does not return it any more.

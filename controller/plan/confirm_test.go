@@ -53,7 +53,7 @@ func TestChangedAnswerAfterRestart(t *testing.T) {
 			if !needed {
 				continue // it is written
 			}
-			differs, unsure, err := policy.Changes(try, result)
+			differs, _, unsure, err := policy.Changes(try, result)
 			found := differs != nil || len(unsure) > 0 && try.CreatedOtherwise(result, result) != nil
 			if err != nil || found == (c.onlyInPlace && method == Recreate) {
 				t.Errorf("%s: %s: found %t, unsure %v, error %v", name, method, found, unsure, err)

@@ -168,7 +168,7 @@ func TestDryRunOfUpdateDecides(t *testing.T) {
 		if try, needed := op.Try(); !needed || try.Verb != DryCreate || try.Object.GetUID() != "" {
 			t.Errorf("%s: the dry run of the creation is %+v", name, try)
 		}
-		differs, unsure, err := policy.Changes(confirm, result)
+		differs, _, unsure, err := policy.Changes(confirm, result)
 		if differs.String() != c.field || (differs == nil && unsure != nil) != c.unsure || err != nil {
 			t.Errorf("%s: got %q, %q, %v, want %q", name, differs, unsure, err, c.field)
 		}

@@ -399,7 +399,7 @@ func TestDryRunDecidesAboutRecreation(t *testing.T) {
 		orNone(c.result)(result)
 		op := Op{Verb: DryRun, Object: base, Wanted: base, Observed: have, Recreates: true, Migrate: c.migrate, Content: "c", Answered: c.answered}
 		check := unchanged(t, have.Map(), result.Map())
-		differs, _, err := (Policy{}).Changes(op, result)
+		differs, _, _, err := (Policy{}).Changes(op, result)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"iter"
 	"slices"
 
@@ -71,7 +72,7 @@ var portFields = []string{"nodePort", "protocol"}
 // dropUnset drops the fields that are an empty text or 0.
 func dropUnset(of map[string]any, fields []string) {
 	for _, field := range fields {
-		if value := of[field]; value == "" || value != nil && equalScalar(value, int64(0)) {
+		if value := of[field]; value == "" || value == json.Number("0") || value != nil && equalScalar(value, int64(0)) {
 			delete(of, field)
 		}
 	}
