@@ -566,7 +566,8 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 				again = throttle.Shorter(again, wait)
 				continue
 			}
-			if op.Doubtful && w.storedAsReturned(ctx, parent, op, to) {
+			t := trial{w, parent, op, to}
+			if op.Doubtful && t.storedAsReturned(ctx) {
 				continue
 			}
 			w.reportSuppressed(parent, op)
@@ -579,13 +580,6 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 		w.Suppressed(left)
 	}
 	return left, again
-}
-
-// storedAsReturned reports whether a dry run shows that the child of op is as a new one would be stored, and remembers it then.
-func (w *Writer) storedAsReturned(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) bool {
-	t := trial{w, parent, op, to}
-	differs, err := t.immutableDiffers(ctx)
-	return !differs && err == nil && w.noteWritten(ctx, parent, op, op.Observed, nil) == nil
 }
 
 func (w *Writer) reportSuppressed(parent *object.Object, op plan.Op) {

@@ -157,7 +157,7 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 		"refused":                        {create: refused, want: "dry run of update, dry run of create", fails: true},
 		"a conflict with a webhook":      {create: apierrors.NewConflict(schema.GroupResource{}, "c", errors.New("denied")), want: "dry run of update, dry run of create", fails: true},
 		"the namespace is being deleted": {create: terminating, want: "dry run of update, dry run of create", waits: true},
-		"nothing would be stored":        {stored: have, want: "dry run of update"},
+		"nothing would be stored":        {stored: have, want: "dry run of update, update"},
 		"the update is refused":          {update: refused, want: "dry run of update", fails: true},
 		"the update is forbidden":        {update: apierrors.NewForbidden(schema.GroupResource{}, "c", errors.New("exceeded quota")), want: "dry run of update", fails: true},
 		"too many requests":              {update: apierrors.NewTooManyRequests("later", 1), want: "dry run of update", fails: true},

@@ -37,6 +37,14 @@ func (t *trial) confirm(ctx context.Context, op *plan.Op) (wait time.Duration, d
 	case err != nil:
 		return 0, false, err
 	case !needed:
+		next, err := plan.AfterConfirm(t.try)
+		if err != nil {
+			return 0, false, err
+		}
+		if next != nil {
+			wait, err = t.w.applyOne(ctx, t.parent, *next, t.to)
+			return wait, true, err
+		}
 		return t.w.rolloutDelay(t.try, t.try.Observed), true, t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, warnings)
 	case op.Verb == plan.Delete:
 		op.Why = "to be recreated: " + differs.String() + " differs"
@@ -63,6 +71,12 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 	}
 	differs, err := t.decide(ctx, t.try.Unsure(), nil)
 	return differs != nil, err
+}
+
+// storedAsReturned reports whether a dry run shows that the child is as a new one would be stored, and remembers it then.
+func (t *trial) storedAsReturned(ctx context.Context) bool {
+	differs, err := t.immutableDiffers(ctx)
+	return !differs && err == nil && t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, nil) == nil
 }
 
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.

@@ -1,14 +1,14 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -31,7 +31,7 @@ func fresh(want *object.Object) (*object.Object, error) {
 		delete(metadata(created), name)
 	}
 	dropNulls(created.Map())
-	asWritten(created.Map())
+	builtin.Normalize(created.Map())
 	return created, remember(created, want)
 }
 
@@ -131,10 +131,8 @@ func recallWhole(have *object.Object) (map[string]any, error) {
 	if !found || strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
-	decoder.UseNumber()
 	var last map[string]any
-	if err := decoder.Decode(&last); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), &last); err != nil {
 		return nil, fmt.Errorf("%s: annotation %s is not a JSON object: %w", object.Describe(have), LastApplied, err)
 	}
 	return last, nil

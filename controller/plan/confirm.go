@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -73,7 +74,7 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 // written returns the child that the hook returned in the form in which it is written.
 func (o Op) written() map[string]any {
 	want := WithoutNulls(o.Wanted.Map())
-	asWritten(want)
+	builtin.Normalize(want)
 	return want
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -63,7 +64,7 @@ func brief(v any, clean func(string) string) string {
 // has are defaults. Nulls, the status and what only the API server sets are not compared.
 func Spellings(stored, want *object.Object) []Spelling {
 	desired := WithoutNulls(want.Map())
-	asWritten(desired)
+	builtin.Normalize(desired)
 	var found []Spelling
 	spellings(nil, contentOf(stored), desired, func(s Spelling) {
 		s.secret = want.GetKind() == "Secret"
@@ -114,7 +115,7 @@ func spellingsIn(path Path, have, want any, add func(Spelling)) {
 			return
 		}
 	}
-	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: sameMeaning(have, want) || isUnset(path, want)})
+	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: sameMeaning(have, want) || builtin.IsUnset(path.name(), want)})
 }
 
 // inOrder reports whether items of the same index belong together: they have the same key, if they have one.

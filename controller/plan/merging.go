@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -16,6 +17,7 @@ type merging struct {
 	inPlace  bool           // the child is updated if it differs
 	last     map[string]any // what was last applied, in the form of desired
 	desired  map[string]any // want as it is written, with nulls
+	stale    bool           // the annotation LastApplied has other fields than desired
 	unstored bool           // want has an empty map or list that have lacks, and that the API server may not store
 	kept     Kept
 	removes  bool // a null removes the field, whoever set it
@@ -34,12 +36,23 @@ func (p Policy) merging(have, want *object.Object, method Method) (*merging, err
 	m := &merging{have: have, want: want, text: text, last: last, desired: object.Copy(want).Map(), inPlace: inPlace(method), kept: p.Kept[have.GetUID()]}
 	m.answered = remembered(have) == text || p.Memory.has(have, text)
 	m.removes = m.inPlace && !m.answered
-	asWritten(m.desired)
-	asWritten(m.last)
+	builtin.Normalize(m.desired)
+	builtin.Normalize(m.last)
+	m.stale = !m.answered && !equal(asApplied(m.last), asApplied(m.desired))
 	if !p.Memory.storedEmpty(have, text) {
 		m.unstored = dropUnstored(m.desired, m.last, contentOf(have))
 	}
 	return m, nil
+}
+
+// asApplied returns the part of an object that an update writes, without the order of lists that are merged by a key.
+func asApplied(o map[string]any) any {
+	o = WithoutNulls(o)
+	delete(o, "status")
+	for _, name := range system {
+		delete(mapOf(o["metadata"]), name)
+	}
+	return withoutOrder(o)
 }
 
 // merged returns the child after the merge, without the annotation LastApplied.

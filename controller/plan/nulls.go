@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -15,7 +16,7 @@ type Kept map[string]bool
 // was already applied: a default that the API server has set again is not removed again.
 func (p Policy) Nulls(have, want *object.Object) ([]Path, error) {
 	desired := object.Copy(want).Map()
-	asWritten(desired)
+	builtin.Normalize(desired)
 	var last map[string]any
 	if by, err := p.strategy(want); err != nil {
 		return nil, err

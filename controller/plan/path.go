@@ -38,6 +38,12 @@ func (p Path) is(keys ...string) bool {
 	return true
 }
 
+// name returns the key of the field; "" for an item of a list.
+func (p Path) name() string {
+	name, _ := p[len(p)-1].(string)
+	return name
+}
+
 // reaches reports whether v has a value at p.
 func reaches(v any, p Path) bool {
 	for _, to := range p {

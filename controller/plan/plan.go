@@ -87,6 +87,9 @@ type Op struct {
 // Creates reports whether o creates an object.
 func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Observed == nil }
 
+// Annotates reports whether o updates nothing of a child but the annotation LastApplied.
+func (o Op) Annotates() bool { return o.Verb == Update && o.Wanted != nil && o.Differs == nil }
+
 // Try returns the dry run that has to succeed before o, and false if o needs none. A child that is to be replaced is not deleted
 // before it is known that the API server accepts the new one.
 func (o Op) Try() (Op, bool) {
@@ -194,7 +197,7 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 		method = InPlace
 	}
 	op, _, err := p.dynamic(have, want, method)
-	if op == nil || err != nil {
+	if op == nil || op.Annotates() || err != nil {
 		return "", false, err
 	}
 	return op.Why, op.Doubtful, nil
@@ -249,8 +252,14 @@ func (p Policy) dynamic(have, want *object.Object, method Method) (op, suppresse
 		return nil, nil, err
 	}
 	differs, err := p.Memory.differs(have, m.text, m.residue(m.order()))
-	if differs == nil || err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, err
+	case differs == nil && m.stale && updates(method):
+		op, err = annotated(have, want, otherApplied)
+		return op, nil, err
+	case differs == nil:
+		return nil, nil, nil
 	}
 	op = &Op{
 		Verb: Update, Observed: have, Wanted: want, Content: sumOf(m.text), Why: differs.String() + " differs", Differs: differs, Last: m.last, Answered: m.answered,

@@ -402,9 +402,10 @@ func TestAppliedNullDoesNotOwnField(t *testing.T) {
 }
 
 func TestIntegersEqualWholeFloats(t *testing.T) {
-	have, want := stored(t, pod(t, "a", "x")), pod(t, "a", "x")
-	have.Map()["spec"].(map[string]any)["n"] = int64(3)
+	want := pod(t, "a", "x")
 	want.Map()["spec"].(map[string]any)["n"] = 3.0
+	have := stored(t, want)
+	have.Map()["spec"].(map[string]any)["n"] = int64(3)
 	if got, text := lastApplied(t, created(t, want)), `"spec":{"image":"x","n":3}`; !strings.Contains(got, text) {
 		t.Errorf("annotation %s, want it to contain %s", got, text)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"metascript/controller/builtin"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 	"metascript/engine/tree"
@@ -69,7 +70,7 @@ func (p Policy) configuration(want *object.Object) (*configuration, error) {
 		delete(metadata(config), name)
 	}
 	delete(config.Map(), "status")
-	asWritten(config.Map())
+	builtin.Normalize(config.Map())
 	dropMarks(config)
 	if err := p.mark(config); err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (p Policy) lastDigest(have *object.Object) string {
 // lastApplied returns what was last applied to have, by either strategy; nil if that is not known.
 func (p Policy) lastApplied(have *object.Object) map[string]any {
 	if last, err := recall(have); err == nil && last != nil {
-		asWritten(last)
+		builtin.Normalize(last)
 		return last
 	}
 	if owned := p.owned(have); owned.Set != "" {
@@ -317,13 +318,30 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 	if !p.Memory[have.GetUID()].back {
 		return nil, nil
 	}
-	back := object.Copy(have)
-	dropMarks(back)
-	err = remember(back, want)
-	if err != nil || sizeOf(back.GetAnnotations()) > MaxAnnotations {
-		return nil, err // the annotation does not fit beside the other ones
+	return annotated(have, want, "from server-side apply back to dynamic apply")
+}
+
+// annotated returns the update of a child that writes only the annotation LastApplied; nil if it does not fit beside the other ones.
+func annotated(have, want *object.Object, why string) (*Op, error) {
+	child := object.Copy(have)
+	dropMarks(child)
+	err := remember(child, want)
+	if err != nil || sizeOf(child.GetAnnotations()) > MaxAnnotations {
+		return nil, err
 	}
-	return &Op{Verb: Update, Object: back, Wanted: want, Content: sumOf(remembered(back)), Why: "from server-side apply back to dynamic apply"}, nil
+	return &Op{Verb: Update, Object: child, Wanted: want, Content: sumOf(remembered(child)), Why: why}, nil
+}
+
+// otherApplied is why only the annotation is written. If it had fields that the hook does not return any more, they would be removed when
+// somebody else sets them; a field that it lacks would never be.
+const otherApplied = "annotation " + LastApplied + " has something else than is desired"
+
+// AfterConfirm returns the write that follows a dry run of an update, or of an apply, by which the child of try does not differ; nil if none.
+func AfterConfirm(try Op) (*Op, error) {
+	if try.Verb != DryUpdate || try.Answered {
+		return nil, nil
+	}
+	return annotated(try.Observed, try.Wanted, otherApplied)
 }
 
 // dropMarks removes the annotations that record what was applied.

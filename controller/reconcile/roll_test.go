@@ -66,6 +66,11 @@ func at(names ...string) hookFunc {
 func configMapAt(name string, version any, parent *object.Object) *object.Object {
 	o := objecttest.ConfigMap(name, parent)
 	o.Map()["data"] = map[string]any{"version": version}
+	if parent != nil {
+		want := configMapAt(name, version, nil)
+		want.SetLabels(o.GetLabels())
+		objecttest.Applied(o, want)
+	}
 	return o
 }
 

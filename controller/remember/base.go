@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/builtin"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
@@ -237,7 +238,7 @@ func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
 	for _, kind := range r.Children.Kinds() {
 		fields := []string{}
 		for _, o := range r.Children.Group(kind) {
-			for field := range plan.Compared(o) {
+			for field := range builtin.Compared(o) {
 				if !slices.Contains(fields, field) {
 					fields = append(fields, field)
 				}

@@ -60,8 +60,9 @@ var layers = []string{
 	"rollout",
 	"plan",
 	"ownership",
-	"absent", // texts that are made of missing values
-	"scrub",  // the values of Secrets in whole objects
+	"builtin", // fields of built-in kinds that are not returned as they were written
+	"absent",  // texts that are made of missing values
+	"scrub",   // the values of Secrets in whole objects
 	"redact",
 	"overlap",
 	"metrics",
@@ -113,7 +114,7 @@ func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {
 // The limits of a package and of a type, without tests and generated code. The package of the verbs has one file for each, so that only
 // its types have a limit.
 const (
-	mostLines   = 2960
+	mostLines   = 2900
 	mostFiles   = 20
 	mostMethods = 34
 )

@@ -2,6 +2,7 @@
 package objecttest
 
 import (
+	"encoding/json"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,6 +47,21 @@ func Packed(t testing.TB, o *object.Object) *object.Object {
 		t.Fatalf("%s: %v", object.Describe(o), err)
 	}
 	return object.OfPacked(content)
+}
+
+// Applied returns o with the annotation of dynamic apply that says that want was applied to it.
+func Applied(o, want *object.Object) *object.Object {
+	text, err := json.Marshal(want.Map())
+	if err != nil {
+		panic(err)
+	}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["metacontroller.k8s.io/last-applied-configuration"] = string(text)
+	o.SetAnnotations(annotations)
+	return o
 }
 
 // ParseObject reads an object, whatever it lacks.

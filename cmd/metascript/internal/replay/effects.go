@@ -164,7 +164,9 @@ func (c *loaded) newVerb(of change, answered, serverSide bool) string {
 func planned(have, want *object.Object, policy plan.Policy) string {
 	writes, _ := plan.Children(setOf(have), setOf(want), policy) // after an error, nothing is known
 	for _, op := range writes.Ops {
-		return string(preview.EffectOf(op, want))
+		if !op.Annotates() { // a recording does not have what was applied
+			return string(preview.EffectOf(op, want))
+		}
 	}
 	if len(writes.Suppressed) > 0 {
 		return wouldLeave

@@ -1,18 +1,19 @@
-package plan
+// Package builtin knows the fields of the built-in kinds that the API server does not return as they were written: write-only ones, and
+// those that it fills in if they are empty.
+package builtin
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"iter"
 	"slices"
 
 	"metascript/controller/object"
 )
 
-// asWritten changes the content of an object, as a hook returned it, to the form in which it is compared and written. Write-only fields
+// Normalize changes the content of an object, as a hook returned it, to the form in which it is compared and written. Write-only fields
 // of built-in kinds become the fields that the API server makes of them: it never returns a write-only field, so it could not be
 // compared, and the fields that were made of it would not be removed with it. Empty fields that are filled in later are left out.
-func asWritten(content map[string]any) {
+func Normalize(content map[string]any) {
 	kind, _ := content["kind"].(string)
 	version, _ := content["apiVersion"].(string)
 	spec := mapOf(content["spec"])
@@ -72,20 +73,19 @@ var portFields = []string{"nodePort", "protocol"}
 // dropUnset drops the fields that are an empty text or 0.
 func dropUnset(of map[string]any, fields []string) {
 	for _, field := range fields {
-		if value := of[field]; value == "" || value == json.Number("0") || value != nil && equalScalar(value, int64(0)) {
+		if value := of[field]; value == "" || isZero(value) {
 			delete(of, field)
 		}
 	}
 }
 
-// unsetByZero are the numbers of built-in kinds that have a default if they are 0, besides those that asWritten leaves out.
+// unsetByZero are the numbers of built-in kinds that have a default if they are 0, besides those that Normalize leaves out.
 var unsetByZero = []string{"periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold", "targetPort"}
 
-// isUnset reports whether a value, as a hook returned it, means that the field at a path is not set.
-func isUnset(path Path, want any) bool {
-	name, _ := path[len(path)-1].(string)
-	return equalScalar(want, int64(0)) && slices.Contains(unsetByZero, name)
-}
+// IsUnset reports whether a value, as a hook returned it, means that the field of this name is not set.
+func IsUnset(field string, want any) bool { return isZero(want) && slices.Contains(unsetByZero, field) }
+
+func isZero(v any) bool { return v == int64(0) || v == 0.0 }
 
 // Compared yields the fields of an observed child that are compared if a hook returned want: those of want, except for write-only ones,
 // in place of which it yields the field that the API server makes of it.
@@ -128,4 +128,10 @@ func encodeStringData(secret map[string]any) {
 			data[key] = base64.StdEncoding.EncodeToString([]byte(text))
 		}
 	}
+}
+
+// mapOf returns v if it is a map, and nil otherwise.
+func mapOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
 }
