@@ -45,6 +45,9 @@ type Writer struct {
 	// Writers of a controller share it. With nil, there is no limit.
 	DryRuns *rate.Limiter
 
+	// Replacements limits which children are recreated in a full quota; all Writers of a server share it.
+	Replacements *Replacements
+
 	// Requested says that a user requested the reconcile, so that values that the API server stored with another meaning are written again.
 	Requested bool
 
@@ -80,6 +83,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		w.Memory.forgetSpelled()
 	}
 	w.Memory.prune(children, response.Children, time.Now())
+	w.Replacements.observe(children, response.Children, w.Memory)
 	if err := w.findKept(ctx, parent, children, response.Children); err != nil {
 		return plan.Plan{}, err
 	}
@@ -242,9 +246,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		t := trial{w, parent, op, to}
 		return t.recreateImmutable(ctx)
 	case err != nil:
-		if op.Object.GetUID() == w.Memory.tight.uid {
-			w.Memory.tight = replaced{} // it was not deleted
-		}
+		w.Replacements.abandon(op.Object)
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -268,7 +270,8 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
-// of the existing one, no other child of the parent may be missing, or be deleted before the child exists again: both would need the room.
+// of the existing one, no other child of the parent may be missing, and none of the namespace be recreated before the child exists again: both
+// would need the room.
 func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
 	_, _, err = w.do(ctx, parent, try, to)
 	full := errors.Is(err, plan.ErrTight)
@@ -277,10 +280,8 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 		return w.namespaceDelay(parent, try), nil
 	case err != nil && !full:
 		return 0, err
-	case w.Memory.tight.uid != "" || full && w.missing:
+	case full && w.missing, full && !w.Replacements.begin(try.Observed, w.Memory), !full && w.Replacements.waits(try.Object.GetNamespace()):
 		return tightPollInterval, nil
-	case full:
-		w.Memory.tight = replaced{object.RefOf(try.Object).Clone(), types.UID(strings.Clone(string(try.Observed.GetUID())))}
 	}
 	w.missing = true
 	return 0, nil
@@ -289,14 +290,11 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 // tightDelay returns how long op, which may recreate a child, has to wait because another one takes its own place in a full quota; zero if
 // it does not wait.
 func (w *Writer) tightDelay(op plan.Op) time.Duration {
-	if w.Memory.tight.uid == "" || op.Replacement == nil && !op.Recreates {
+	if op.Replacement == nil && !op.Recreates || !w.Replacements.waits(op.Object.GetNamespace()) {
 		return 0
 	}
 	return tightPollInterval
 }
-
-// tightPollInterval is after how long a child is looked at again while another one takes its place in a quota.
-const tightPollInterval = time.Second
 
 // confirmDelay returns how long op has to wait because it needs a dry run and too many were done in a short time, such as after a
 // restart; zero if it does not wait.

@@ -28,7 +28,7 @@ import (
 // newTestWriter returns a Writer whose reads from the API server fail and whose events are dropped.
 func newTestWriter() *Writer {
 	unread := func(context.Context, *object.Object) (*object.Object, error) { return nil, errors.New("not read") }
-	return &Writer{Binding: &binding.Binding{GetLive: unread}, Events: noEvents{}, Log: slog.New(slog.DiscardHandler), Memory: NewMemory()}
+	return &Writer{Binding: &binding.Binding{GetLive: unread}, Events: noEvents{}, Log: slog.New(slog.DiscardHandler), Memory: NewMemory(), Replacements: &Replacements{}}
 }
 
 type noEvents struct{}
@@ -212,11 +212,12 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 		return op.Object, nil
 	}
 	w := newTestWriter()
+	of := w.Memory
 	apply := func(want string, waits bool, ops ...plan.Op) {
 		t.Helper()
 		deleted = ""
 		next := newTestWriter()
-		next.Memory = w.Memory
+		next.Memory, next.Replacements = w.Memory, w.Replacements
 		wait, _ := next.Apply(t.Context(), parent, ops, to)
 		if deleted != want || wait > 0 != waits {
 			t.Errorf("deleted %q, want %q; wait %s", deleted, want, wait)
@@ -233,12 +234,16 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply("", false, recreate("a"))
 	fails = nil
 	apply("a", true, recreate("a"), recreate("b"), recreate("c"))
-	w.Memory.prune(observed, desired, time.Now())
+	w.Replacements.observe(observed, desired, w.Memory)
 	apply("", true, recreate("b")) // a is still there, maybe until its containers have ended
+	w.Memory = NewMemory()
+	w.Replacements.observe(observed, &object.Set{}, w.Memory)
+	apply("", true, recreate("b")) // nor is a child of another parent
+	w.Memory = of
 	again := objecttest.ConfigMap("a", parent)
 	again.SetUID("new")
 	observed.Put(again)
-	w.Memory.prune(observed, desired, time.Now())
+	w.Replacements.observe(observed, desired, w.Memory)
 	apply("b", false, recreate("b"))
 }
 

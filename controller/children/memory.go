@@ -24,10 +24,6 @@ type Memory struct {
 	// kept has, by child, for which answer its nulls were last looked at, and which of them do not remove a field.
 	kept map[types.UID]keptNulls
 
-	// tight is a child that was deleted to be recreated and for which a quota has room only in place of the deleted one, until another one
-	// is observed.
-	tight replaced
-
 	// unknown has, for each child, a field of the last write that the API server does not know, while the hook returns it.
 	unknown map[object.Ref]unknownField
 
@@ -52,18 +48,6 @@ type sinceHooks struct {
 
 	// suppressed is, for each child, the last difference that was reported as one that the update method does not permit to fix.
 	suppressed map[object.Ref]string
-}
-
-// A replaced is a child that was deleted to be recreated; uid is "" if there is none.
-type replaced struct {
-	child object.Ref
-	uid   types.UID
-}
-
-// gone reports whether the child is not waited for any more.
-func (r replaced) gone(observed, desired *object.Set) bool {
-	now := observed.Get(r.child.Kind, r.child.Key)
-	return desired.Get(r.child.Kind, r.child.Key) == nil || now != nil && now.GetUID() != r.uid
 }
 
 // A repeated is a write that is repeated as long as it has the same content.
@@ -125,9 +109,6 @@ func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
 		m.forgetSpelled()
 	}
 	m.spells.Store(m.written.Spells())
-	if m.tight.uid != "" && m.tight.gone(observed, desired) {
-		m.tight = replaced{}
-	}
 	maps.DeleteFunc(m.spelled, func(child object.Ref, _ string) bool {
 		return desired.Get(child.Kind, child.Key) == nil || observed.Get(child.Kind, child.Key) == nil
 	})

@@ -95,13 +95,13 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 	if len(fields) == 0 {
 		return nil, nil
 	}
-	first, known, err := t.wouldCreate(ctx)
+	first, known, err := t.wouldCreate(ctx, 1)
 	if known && t.try.CreatedOtherwise(first, first) == nil {
 		return nil, nil
 	}
 	var second *object.Object
 	if known {
-		second, known, err = t.wouldCreate(ctx)
+		second, known, err = t.wouldCreate(ctx, 2)
 	}
 	switch {
 	case known:
@@ -121,8 +121,8 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 var errNotShown = errors.New("a dry run does not show how a new object would be stored")
 
 // wouldCreate returns how a new child in place of the existing one would be stored, and whether a dry run shows that.
-func (t *trial) wouldCreate(ctx context.Context) (created *object.Object, known bool, err error) {
-	create := t.try.Create()
+func (t *trial) wouldCreate(ctx context.Context, round int) (created *object.Object, known bool, err error) {
+	create := t.try.Create(round)
 	created, err = t.w.send(ctx, create, t.to)
 	return created, err == nil && created.GetName() == create.Object.GetName(), err
 }

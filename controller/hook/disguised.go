@@ -76,7 +76,8 @@ func hides(key string, value any, shape Shape) bool {
 	list := shape.list()
 	switch v := value.(type) {
 	case []any:
-		return len(v) > 0 && (strings.EqualFold(key, list) || key == shape.other().list() || engine.Nearest(key, []string{list}) != "")
+		lists := []string{list, shape.other().list()}
+		return len(v) > 0 && (slices.Contains(lists, strings.ToLower(key)) || engine.Nearest(key, lists) != "")
 	case map[string]any:
 		children, isList := v[list].([]any)
 		return isList && hasItem(children)

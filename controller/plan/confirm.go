@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -89,10 +90,10 @@ func reordered(try Op, result *object.Object) bool {
 }
 
 // Create returns the dry run of a creation that shows how a new child would be stored in place of the one of try, a DryRun or DryUpdate.
-// It has a name of its own, since the one of the child is in use.
-func (o Op) Create() Op {
+// It has a name of its own, since the one of the child is in use, and another one in each round.
+func (o Op) Create(round int) Op {
 	const maxName = 63
-	have, suffix := o.Observed, "-"+sumOf(string(o.Observed.GetUID()))[:5]
+	have, suffix := o.Observed, "-"+sumOf(fmt.Sprint(o.Observed.GetUID(), round))[:5]
 	created := object.New(o.written())
 	if o.Recreates {
 		created = object.Copy(cmp.Or(o.Created, o.Object))
@@ -103,7 +104,8 @@ func (o Op) Create() Op {
 }
 
 // CreatedOtherwise returns the first field of the child of try that a new child would have otherwise, according to two dry runs of its
-// creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time.
+// creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
+// as one that an admission webhook makes of the name.
 func (o Op) CreatedOtherwise(first, second *object.Object) Path {
 	want, other := o.written(), map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
 	eachConcerned(nil, contentOf(o.Observed), contentOf(named(second, o.Observed)), want, o.Last, func(at Path, _, value, _ any) bool {

@@ -92,11 +92,11 @@ func TestTriedCreation(t *testing.T) {
 	have := object.Copy(want)
 	have.SetUID("u")
 	for name, expected := range map[string]string{
-		"a": "a-0bfe9", "a.b": "a.b-0bfe9",
-		"a123456789-123456789-123456789-123456789-123456789-123456-89-123456789": "a123456789-123456789-123456789-123456789-123456789-123456-0bfe9",
+		"a": "a-bb820", "a.b": "a.b-bb820",
+		"a123456789-123456789-123456789-123456789-123456789-123456-89-123456789": "a123456789-123456789-123456789-123456789-123456789-123456-bb820",
 	} {
 		have.SetName(name)
-		op := Op{Verb: DryRun, Object: want, Observed: have, Wanted: want, Recreates: true}.Create()
+		op := Op{Verb: DryRun, Object: want, Observed: have, Wanted: want, Recreates: true}.Create(1)
 		if got := op.Object.GetName(); got != expected || len(got) > 63 {
 			t.Errorf("%s: got %s", name, got)
 		}

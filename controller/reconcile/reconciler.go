@@ -38,6 +38,7 @@ import (
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/call"
+	"metascript/controller/children"
 	"metascript/controller/dispatch"
 	"metascript/controller/failures"
 	"metascript/controller/finalizers"
@@ -174,6 +175,8 @@ type Shared struct {
 	pool    *work.Pool                // the workers
 	Hub     dispatch.Hub[*Reconciler] // passes events to the Reconcilers that they concern
 	Related related.Caches            // of the objects that customize hooks request
+
+	replacements children.Replacements
 }
 
 // NewShared returns a Shared with a pool of its own. Its Related.Open must be set before a customize hook is called.
