@@ -95,7 +95,7 @@ func (o Op) Create(round int) Op {
 	const maxName = 63
 	have, suffix := o.Observed, "-"+sumOf(fmt.Sprint(o.Observed.GetUID(), round))[:5]
 	created := object.New(o.written())
-	if o.Recreates {
+	if o.Recreates || o.Verb == DryRun {
 		created = object.Copy(cmp.Or(o.Created, o.Object))
 	}
 	name := have.GetName()

@@ -45,11 +45,12 @@ func (p Policy) merging(have, want *object.Object, method Method) (*merging, err
 	return m, nil
 }
 
-// asApplied returns the part of an object that an update writes, without the order of lists that are merged by a key.
+// asApplied returns the part of an object that an update writes, without the order of lists that are merged by a key, and without owner
+// references: a hook that returns the observed child has that of the controller.
 func asApplied(o map[string]any) any {
 	o = WithoutNulls(o)
 	delete(o, "status")
-	for _, name := range system {
+	for _, name := range append([]string{"ownerReferences"}, system...) {
 		delete(mapOf(o["metadata"]), name)
 	}
 	return withoutOrder(o)
