@@ -245,6 +245,9 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case errors.Is(err, plan.ErrImmutable):
 		t := trial{w, parent, op, to}
 		return t.recreateImmutable(ctx)
+	case op.Annotates() && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)):
+		w.Log.Info("the child is as desired, and cannot be updated to record that", "child", object.RefOf(op.Object), "error", err)
+		return 0, w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
 		w.Replacements.abandon(op.Object)
 		return 0, w.writeError(ctx, parent, op, err)

@@ -96,7 +96,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		return nil, nil
 	}
 	first, known, err := t.wouldCreate(ctx, 1)
-	if known && t.try.CreatedOtherwise(first, first) == nil {
+	if known && t.try.CreatedOtherwise(first, first, fields) == nil {
 		return nil, nil
 	}
 	var second *object.Object
@@ -105,7 +105,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 	}
 	switch {
 	case known:
-		return t.try.CreatedOtherwise(first, second), nil
+		return t.try.CreatedOtherwise(first, second, fields), nil
 	case t.try.Answered:
 		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
 			return differs, failed

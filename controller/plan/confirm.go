@@ -46,7 +46,7 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 	want, stable := try.written(), false
 	switch have := try.Observed; {
 	case try.Doubtful && (p.Requested || !try.Answered):
-		unsure = concerned(have, result, want, try.Last)
+		unsure = concerned(have, result, want, try.removable())
 		switch {
 		case try.Last == nil:
 			differs = removed(have, result, want, object.Copy(have).Map())
@@ -58,7 +58,7 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 		}
 		return differs, nil, unsure, nil
 	case !try.Answered:
-		differs = append(concerned(have, result, want, try.Last), nil)[0]
+		differs = append(concerned(have, result, want, try.removable()), nil)[0]
 		return differs, nil, nil, nil
 	case try.Verb == DryRun:
 		stable, err = p.appliedBefore(have, result, try)
@@ -70,6 +70,17 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 	}
 	differs, lost, unsure = decided(try, result, want, stable)
 	return differs, lost, unsure, err
+}
+
+// removable returns the fields that count if a dry run removes them, although the hook does not return them: those that it returned before,
+// and with server-side apply all, since an apply removes only what was applied before, or what is in a map or list that it owns as a whole.
+func (o Op) removable() map[string]any {
+	if o.Verb == DryRun {
+		all := object.Copy(o.Observed)
+		dropMarks(all)
+		return all.Map()
+	}
+	return o.Last
 }
 
 // written returns the child that the hook returned in the form in which it is written.
@@ -103,19 +114,20 @@ func (o Op) Create(round int) Op {
 	return Op{Verb: DryCreate, Object: created, Observed: have, Why: "to compare it with " + object.Describe(have)}
 }
 
-// CreatedOtherwise returns the first field of the child of try that a new child would have otherwise, according to two dry runs of its
+// CreatedOtherwise returns the first of the fields of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
 // as one that an admission webhook makes of the name.
-func (o Op) CreatedOtherwise(first, second *object.Object) Path {
+func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	want, other := o.written(), map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(second, o.Observed)), want, o.Last, func(at Path, _, value, _ any) bool {
+	last := o.removable()
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(second, o.Observed)), want, last, func(at Path, _, value, _ any) bool {
 		other[at.String()] = append(other[at.String()], value)
 		return true
 	})
 	var found Path
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, o.Last, func(at Path, before, value, wanted any) bool {
+	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, last, func(at Path, before, value, wanted any) bool {
 		stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
-		if stable && !equal(before, wanted) {
+		if stable && !equal(before, wanted) && slices.ContainsFunc(fields, at.overlaps) {
 			found = slices.Clone(at)
 		}
 		return found == nil
@@ -172,7 +184,7 @@ const maxUnsure = 32
 
 // decided returns the first field that counts, the first that is lost, and those of which it is not sure; see Changes.
 func decided(try Op, result *object.Object, want map[string]any, stable bool) (differs, lost Path, unsure []Path) {
-	eachConcerned(nil, contentOf(try.Observed), contentOf(result), want, nil, func(at Path, before, after, wanted any) bool {
+	eachConcerned(nil, contentOf(try.Observed), contentOf(result), want, try.removable(), func(at Path, before, after, wanted any) bool {
 		gone := before == nil && sameMeaning(after, wanted)
 		switch {
 		case stable, gone && !try.Recreates:

@@ -54,7 +54,7 @@ func TestChangedAnswerAfterRestart(t *testing.T) {
 				continue // it is written
 			}
 			differs, _, unsure, err := policy.Changes(try, result)
-			found := differs != nil || len(unsure) > 0 && try.CreatedOtherwise(result, result) != nil
+			found := differs != nil || len(unsure) > 0 && try.CreatedOtherwise(result, result, unsure) != nil
 			if err != nil || found == (c.onlyInPlace && method == Recreate) {
 				t.Errorf("%s: %s: found %t, unsure %v, error %v", name, method, found, unsure, err)
 			}
@@ -74,13 +74,14 @@ func TestCreatedOtherwise(t *testing.T) {
 		"what the hook returned":        {"{image: a}", "{image: new}", "{image: new}", ""},
 		"an item that is not there":     {"{list: []}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list"},
 		"a value in an item":            {"{list: [{name: x, value: w}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list[0].value"},
+		"an unstable item elsewhere":    {"{list: [{name: o, value: p}, {name: x, value: w}]}", "{list: [{name: x, value: p}, {name: o, value: p}]}", "{list: [{name: x, value: q}, {name: o, value: p}]}", ""},
 		"an item among those of others": {"{list: [{name: o, value: p}, {name: x, value: v}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", ""},
 	} {
 		of := func(spec string) *object.Object { return podWith(t, "{}", spec) }
 		first, second := of(c.first), of(c.second)
 		first.SetName("a-x")
 		second.SetName("a-x")
-		if got := (Op{Observed: of(c.have), Wanted: want}).CreatedOtherwise(first, second).String(); got != c.differs {
+		if got := (Op{Observed: of(c.have), Wanted: want}).CreatedOtherwise(first, second, []Path{nil}).String(); got != c.differs {
 			t.Errorf("%s: got %q, want %q", name, got, c.differs)
 		}
 	}

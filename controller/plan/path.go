@@ -1,6 +1,9 @@
 package plan
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // A Path is the path of a field: a string is a key of a map, an int is an index of a list. The empty path is no field.
 type Path []any
@@ -36,6 +39,12 @@ func (p Path) is(keys ...string) bool {
 		}
 	}
 	return true
+}
+
+// overlaps reports whether one of two fields is the other one, or in it.
+func (p Path) overlaps(q Path) bool {
+	n := min(len(p), len(q))
+	return slices.Equal(p[:n], q[:n])
 }
 
 // name returns the key of the field; "" for an item of a list.

@@ -226,6 +226,9 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	if differs == nil {
 		differs = disorder(nil, applied, config.Map())
 	}
+	if differs == nil {
+		differs = filled(nil, contentOf(have), config.Map())
+	}
 	j := because(differs, "")
 	j.doubtful, j.last = true, applied // whether the answer has changed is not known
 	return j
@@ -374,6 +377,31 @@ func fingerprints(have, config *object.Object) (print, sorted string, err error)
 		err = fmt.Errorf("%s: %w", object.Describe(have), err)
 	}
 	return print, sorted, err
+}
+
+// filled returns the path of the first map or list of want that is empty, and is not in have; nil if there is none. What is not stored is
+// not owned either, so that managedFields do not tell that somebody has filled it.
+func filled(path Path, have tree.Map, want map[string]any) Path {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		at, value := path.to(key), get(have, key)
+		switch w := want[key].(type) {
+		case map[string]any:
+			below, isMap := tree.MapOf(value)
+			if isMap && len(w) == 0 && below.Len() > 0 {
+				return slices.Clone(at)
+			}
+			if isMap {
+				if found := filled(at, below, w); found != nil {
+					return found
+				}
+			}
+		case []any:
+			if list, isList := tree.ArrayOf(value); isList && len(w) == 0 && list.Len() > 0 {
+				return slices.Clone(at)
+			}
+		}
+	}
+	return nil
 }
 
 // disorder returns the path of the first list of want whose items, which are identified by a key, are in another order in have; nil if
