@@ -89,7 +89,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	w.missing = lacksChild(children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent, response.Holders))
-	w.unfinished = err != nil || slices.ContainsFunc(planned.Suppressed, func(op plan.Op) bool { return op.Object.GetKind() == "Secret" })
+	w.unfinished = err != nil
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
@@ -154,6 +154,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
 			if unfinished && w.holdsOnly(ops[i]) {
+				w.Log.Info("a Secret is not deleted yet, since it may be the only one with a random value", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
 				return // the write that failed, or waits, is tried again
 			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
@@ -247,7 +248,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		return t.recreateImmutable(ctx)
 	case op.Annotates() && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)):
 		w.Log.Info("the child is as desired, and cannot be updated to record that", "child", object.RefOf(op.Object), "error", err)
-		return 0, w.noteWritten(ctx, parent, op, op.Object, nil)
+		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
 		w.Replacements.abandon(op.Object)
 		return 0, w.writeError(ctx, parent, op, err)
@@ -577,6 +578,7 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 		left = append(left, op)
 	}
 	w.Memory.suppressed = reported
+	w.unfinished = w.unfinished || again > 0 || slices.ContainsFunc(left, func(op plan.Op) bool { return op.Object.GetKind() == "Secret" })
 	if w.Suppressed != nil {
 		w.Suppressed(left)
 	}

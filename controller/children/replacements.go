@@ -70,13 +70,17 @@ func (r *Replacements) abandon(child *object.Object) {
 	}
 }
 
-// observe ends the replacements of a parent whose children exist again, or are not desired any more.
+// observe ends the replacements of a parent whose children exist again, or are not desired any more, and those that took too long.
 func (r *Replacements) observe(observed, desired *object.Set, parent *Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for namespace, of := range r.byNamespace {
-		now := observed.Get(of.child.Kind, of.child.Key)
-		if of.parent == parent && (desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid) {
+		ended := time.Now().After(of.until)
+		if of.parent == parent && !ended {
+			now := observed.Get(of.child.Kind, of.child.Key)
+			ended = desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid
+		}
+		if ended {
 			delete(r.byNamespace, namespace)
 		}
 	}

@@ -44,9 +44,6 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 			if how.strict {
 				return within(fmt.Errorf("%s: %s", name(), warning), field, i, wrong)
 			}
-			if kind, found := replaced(o, req); found {
-				return within(fmt.Errorf("%s: %s; the %s of this name, which the answer does not have, would be deleted", name(), warning, groupName(kind)), field, i, wrong)
-			}
 			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name(), warning), field, i, wrong))
 		}
 		id := object.RefOf(o)
@@ -58,6 +55,30 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 		}
 		resp.Indexes[id] = i
 		resp.Children.Put(o)
+	}
+	return resp.checkReplaced(req)
+}
+
+// checkReplaced returns an error if a child of an undeclared kind has the place of an existing one: only the case of the kind or the version
+// differs, and the answer does not have the existing one, which would be deleted.
+func (resp *Response) checkReplaced(req *Request) error {
+	for o := range resp.Children.All() {
+		kind := o.GroupVersionKind()
+		for declared := range req.Expect.Kinds {
+			if declared == kind || declared.Group != kind.Group || !strings.EqualFold(declared.Kind, kind.Kind) || req.Children == nil {
+				continue
+			}
+			have := req.Children.Get(declared, object.KeyOf(o))
+			if have == nil || object.Deleting(have) || resp.Children.Get(declared, object.KeyOf(o)) != nil {
+				continue
+			}
+			warning, wrong := undeclared(o, req)
+			if warning == "" {
+				continue
+			}
+			field, i := req.Shape.children(), resp.Indexes[object.RefOf(o)]
+			return within(fmt.Errorf("%s[%d]%s: %s; the %s of this name, which the answer does not have, would be deleted", field, i, describe(o.Map()), warning, groupName(declared)), field, i, wrong)
+		}
 	}
 	return nil
 }
@@ -232,17 +253,6 @@ func undeclared(o *object.Object, req *Request) (text, wrong string) {
 		r = kinds.Resource{APIVersion: kind.GroupVersion().String(), Plural: guess.Resource}
 	}
 	return fmt.Sprintf("%sto allow it, add to %s: %s", text, field, r.Rule()), wrong
-}
-
-// replaced returns the kind of an existing child with the name of o, which is of an undeclared kind, if only the case of the kind or the
-// apiVersion differs.
-func replaced(o *object.Object, req *Request) (object.Kind, bool) {
-	for kind := range req.Expect.Kinds {
-		if strings.EqualFold(kind.Kind, o.GetKind()) && req.Children != nil && req.Children.Get(kind, object.KeyOf(o)) != nil {
-			return kind, true
-		}
-	}
-	return object.Kind{}, false
 }
 
 // declaredKinds returns the kinds that a request declares, without their plural names.

@@ -46,7 +46,7 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 	want, stable := try.written(), false
 	switch have := try.Observed; {
 	case try.Doubtful && (p.Requested || !try.Answered):
-		unsure = concerned(have, result, want, try.removable())
+		unsure = try.concerned(result)
 		switch {
 		case try.Last == nil:
 			differs = removed(have, result, want, object.Copy(have).Map())
@@ -58,7 +58,7 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 		}
 		return differs, nil, unsure, nil
 	case !try.Answered:
-		differs = append(concerned(have, result, want, try.removable()), nil)[0]
+		differs = append(try.concerned(result), nil)[0]
 		return differs, nil, nil, nil
 	case try.Verb == DryRun:
 		stable, err = p.appliedBefore(have, result, try)
@@ -68,19 +68,32 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 	if stable && try.Differs != nil {
 		return try.Differs, nil, nil, nil
 	}
-	differs, lost, unsure = decided(try, result, want, stable)
+	differs, lost, unsure = decided(try, result, stable)
 	return differs, lost, unsure, err
 }
 
-// removable returns the fields that count if a dry run removes them, although the hook does not return them: those that it returned before,
-// and with server-side apply all, since an apply removes only what was applied before, or what is in a map or list that it owns as a whole.
-func (o Op) removable() map[string]any {
-	if o.Verb == DryRun {
-		all := object.Copy(o.Observed)
-		dropMarks(all)
-		return all.Map()
+// eachConcerned calls yield for each field that the hook returns, or returned before, and in which result differs from the child, until
+// yield returns false. With server-side apply, all fields that the child has and result lacks count, since an apply removes only what was
+// applied before, or what is in a map or list that it owns as a whole.
+func (o Op) eachConcerned(result *object.Object, yield func(at Path, before, after, wanted any) bool) {
+	have, want := o.Observed, o.written()
+	if !eachConcerned(nil, contentOf(have), contentOf(result), want, o.Last, yield) || o.Verb != DryRun {
+		return
 	}
-	return o.Last
+	all := object.Copy(have)
+	dropMarks(all)
+	eachConcerned(nil, contentOf(have), contentOf(result), want, all.Map(), func(at Path, before, after, wanted any) bool {
+		return after != nil || wanted != nil || yield(at, before, after, wanted)
+	})
+}
+
+// concerned returns the fields of eachConcerned, up to maxUnsure.
+func (o Op) concerned(result *object.Object) (found []Path) {
+	o.eachConcerned(result, func(at Path, _, _, _ any) bool {
+		found = append(found, slices.Clone(at))
+		return len(found) < maxUnsure
+	})
+	return found
 }
 
 // written returns the child that the hook returned in the form in which it is written.
@@ -106,7 +119,7 @@ func (o Op) Create(round int) Op {
 	const maxName = 63
 	have, suffix := o.Observed, "-"+sumOf(fmt.Sprint(o.Observed.GetUID(), round))[:5]
 	created := object.New(o.written())
-	if o.Recreates || o.Verb == DryRun {
+	if o.Recreates || o.Verb == DryRun || o.Verb == Apply {
 		created = object.Copy(cmp.Or(o.Created, o.Object))
 	}
 	name := have.GetName()
@@ -118,16 +131,15 @@ func (o Op) Create(round int) Op {
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
 // as one that an admission webhook makes of the name.
 func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
-	want, other := o.written(), map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
-	last := o.removable()
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(second, o.Observed)), want, last, func(at Path, _, value, _ any) bool {
+	other := map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
+	o.eachConcerned(named(second, o.Observed), func(at Path, _, value, _ any) bool {
 		other[at.String()] = append(other[at.String()], value)
 		return true
 	})
 	var found Path
-	eachConcerned(nil, contentOf(o.Observed), contentOf(named(first, o.Observed)), want, last, func(at Path, before, value, wanted any) bool {
+	o.eachConcerned(named(first, o.Observed), func(at Path, before, value, wanted any) bool {
 		stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
-		if stable && !equal(before, wanted) && slices.ContainsFunc(fields, at.overlaps) {
+		if stable && !equal(before, wanted) && (len(fields) >= maxUnsure || slices.ContainsFunc(fields, at.overlaps)) {
 			found = slices.Clone(at)
 		}
 		return found == nil
@@ -183,8 +195,8 @@ func (p Policy) appliedBefore(have, result *object.Object, try Op) (bool, error)
 const maxUnsure = 32
 
 // decided returns the first field that counts, the first that is lost, and those of which it is not sure; see Changes.
-func decided(try Op, result *object.Object, want map[string]any, stable bool) (differs, lost Path, unsure []Path) {
-	eachConcerned(nil, contentOf(try.Observed), contentOf(result), want, try.removable(), func(at Path, before, after, wanted any) bool {
+func decided(try Op, result *object.Object, stable bool) (differs, lost Path, unsure []Path) {
+	try.eachConcerned(result, func(at Path, before, after, wanted any) bool {
 		gone := before == nil && sameMeaning(after, wanted)
 		switch {
 		case stable, gone && !try.Recreates:
@@ -205,15 +217,6 @@ func removed(have, result *object.Object, want, last map[string]any) (found Path
 			found = slices.Clone(at)
 		}
 		return found == nil
-	})
-	return found
-}
-
-// concerned returns the fields of want or last that differ between have and result, up to maxUnsure.
-func concerned(have, result *object.Object, want, last map[string]any) (found []Path) {
-	eachConcerned(nil, contentOf(have), contentOf(result), want, last, func(at Path, _, _, _ any) bool {
-		found = append(found, slices.Clone(at))
-		return len(found) < maxUnsure
 	})
 	return found
 }

@@ -17,7 +17,7 @@ type merging struct {
 	inPlace  bool           // the child is updated if it differs
 	last     map[string]any // what was last applied, in the form of desired
 	desired  map[string]any // want as it is written, with nulls
-	stale    bool           // the annotation LastApplied has other fields than desired
+	stale    bool           // the annotation LastApplied has other fields than desired, whatever their values
 	unstored bool           // want has an empty map or list that have lacks, and that the API server may not store
 	kept     Kept
 	removes  bool // a null removes the field, whoever set it
@@ -38,22 +38,54 @@ func (p Policy) merging(have, want *object.Object, method Method) (*merging, err
 	m.removes = m.inPlace && !m.answered
 	builtin.Normalize(m.desired)
 	builtin.Normalize(m.last)
-	m.stale = !m.answered && !equal(asApplied(m.last), asApplied(m.desired))
+	m.stale = !m.answered && !sameFields(asApplied(m.last), asApplied(m.desired))
 	if !p.Memory.storedEmpty(have, text) {
 		m.unstored = dropUnstored(m.desired, m.last, contentOf(have))
 	}
 	return m, nil
 }
 
-// asApplied returns the part of an object that an update writes, without the order of lists that are merged by a key, and without owner
-// references: a hook that returns the observed child has that of the controller.
-func asApplied(o map[string]any) any {
+// asApplied returns the part of an object that an update writes, without owner references: a hook that returns the observed child has that
+// of the controller.
+func asApplied(o map[string]any) map[string]any {
 	o = WithoutNulls(o)
 	delete(o, "status")
 	for _, name := range append([]string{"ownerReferences"}, system...) {
 		delete(mapOf(o["metadata"]), name)
 	}
-	return withoutOrder(o)
+	return o
+}
+
+// sameFields reports whether a merge takes two values for the same last answer: they have the same fields and items, whatever the values. A
+// hook may return values that it has observed, and that change with each write.
+func sameFields(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, both := b.(map[string]any)
+		if !both || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			if other, found := b[key]; !found || !sameFields(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, both := b.([]any)
+		key := commonKey(tree.GoSlice(a), tree.GoSlice(b))
+		if !both || key == "" {
+			return both && (len(a) == 0) == (len(b) == 0) // such a list is replaced as a whole
+		}
+		items := byKey(b, key)
+		return len(a) == len(b) && !slices.ContainsFunc(a, func(item any) bool {
+			other, found := items[identity(mapOf(item)[key])]
+			return !found || !sameFields(item, other)
+		})
+	}
+	_, isMap := b.(map[string]any)
+	_, isList := b.([]any)
+	return !isMap && !isList
 }
 
 // merged returns the child after the merge, without the annotation LastApplied.

@@ -87,8 +87,8 @@ type Op struct {
 // Creates reports whether o creates an object.
 func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Observed == nil }
 
-// Annotates reports whether o updates nothing of a child but the annotation LastApplied.
-func (o Op) Annotates() bool { return o.Verb == Update && o.Wanted != nil && o.Differs == nil }
+// Annotates reports whether o updates nothing of a child that is as desired but the annotation LastApplied.
+func (o Op) Annotates() bool { return o.Verb == Update && o.Why == otherApplied }
 
 // Try returns the dry run that has to succeed before o, and false if o needs none. A child that is to be replaced is not deleted
 // before it is known that the API server accepts the new one.

@@ -332,7 +332,7 @@ func annotated(have, want *object.Object, why string) (*Op, error) {
 	if err != nil || sizeOf(child.GetAnnotations()) > MaxAnnotations {
 		return nil, err
 	}
-	return &Op{Verb: Update, Object: child, Wanted: want, Content: sumOf(remembered(child)), Why: why}, nil
+	return &Op{Verb: Update, Object: child, Wanted: want, Content: sumOf(why), Why: why}, nil
 }
 
 // otherApplied is why only the annotation is written. If it had fields that the hook does not return any more, they would be removed when

@@ -1,6 +1,6 @@
 // class: native
 // attacks: one operation that makes something large: parse-yaml
-// want: Memory
+// want: Memory|Runtime
 {
   sync(parent, children)::
     local wide(s, n) = std.foldl(function(a, i) a + a, std.range(1, n), s);
