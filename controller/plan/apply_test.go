@@ -137,6 +137,16 @@ func TestDifferenceOnlyInAnnotation(t *testing.T) {
 	}
 }
 
+// A hook that returns the observed child, with its annotation and what the API server sets, does not have the annotation written.
+func TestEchoIsNoOtherAnswer(t *testing.T) {
+	have := stored(t, pod(t, "a", "x"))
+	for _, name := range []string{"", "seen", "seen"} {
+		echo := object.Copy(have)
+		echo.SetResourceVersion(name)
+		checkOps(t, plan(t, setOf(have), setOf(echo), Rules{podKind: InPlace}))
+	}
+}
+
 // A hook may return the observed child with its annotation. The text stays the same each time.
 func TestAnnotationDoesNotGrowWithEchoedChild(t *testing.T) {
 	have := stored(t, pod(t, "a", "x"))
