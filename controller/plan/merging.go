@@ -53,13 +53,8 @@ func asApplied(o map[string]any) map[string]any {
 	for _, name := range append([]string{"ownerReferences"}, system...) {
 		delete(mapOf(o["metadata"]), name)
 	}
-	inside := mapOf(o["metadata"])
-	annotations := mapOf(inside["annotations"])
-	for _, mark := range marks { // of the observed child, too
-		delete(annotations, mark)
-	}
-	if len(annotations) == 0 {
-		delete(inside, "annotations")
+	if o["metadata"] != nil {
+		dropMarks(object.New(o)) // the hook may have returned those of the observed child
 	}
 	return o
 }
