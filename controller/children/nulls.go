@@ -70,7 +70,7 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 				kept[field.String()] = true
 			}
 		}
-		w.Memory.kept[types.UID(strings.Clone(string(have.GetUID())))] = keptNulls{answer, strings.Clone(have.GetResourceVersion()), kept}
+		w.Memory.kept[object.UIDOf(have)] = keptNulls{answer, strings.Clone(have.GetResourceVersion()), kept}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (r *Replacements) begin(child *object.Object, parent *Memory) bool {
 	if r.byNamespace == nil {
 		r.byNamespace = map[string]replacement{}
 	}
-	r.byNamespace[strings.Clone(child.GetNamespace())] = replacement{object.RefOf(child).Clone(), uidOf(child), parent, time.Now().Add(replacementTimeout)}
+	r.byNamespace[strings.Clone(child.GetNamespace())] = replacement{object.RefOf(child).Clone(), object.UIDOf(child), parent, time.Now().Add(replacementTimeout)}
 	return true
 }
 
@@ -85,6 +85,3 @@ func (r *Replacements) observe(observed, desired *object.Set, parent *Memory) {
 		}
 	}
 }
-
-// uidOf returns a copy of the UID of o, which does not keep o in memory.
-func uidOf(o *object.Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }

@@ -22,9 +22,12 @@ import (
 //
 // An answer with children, and one for a parent without children, may have any other keys, as in Metacontroller.
 func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
-	shape, n := req.Shape, req.observed()
-	field := shape.list()
-	if how.strict || shape == Customizing || n == 0 || hasItem(answer[field]) {
+	shape, field := req.Shape, req.Shape.list()
+	if how.strict || shape == Customizing || hasItem(answer[field]) {
+		return nil
+	}
+	n := req.observed()
+	if n == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("no %s in the answer, which would delete the %d there %s", field, n, isOrAre(n))

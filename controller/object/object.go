@@ -6,6 +6,9 @@
 package object
 
 import (
+	"strings"
+
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,6 +49,9 @@ type Ref struct {
 	Kind Kind
 	Key
 }
+
+// UIDOf returns a copy of the UID of o, which does not keep o in memory.
+func UIDOf(o *Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }
 
 // RefOf returns the Ref of o.
 func RefOf(o *Object) Ref { return Ref{o.GroupVersionKind(), KeyOf(o)} }

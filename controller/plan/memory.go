@@ -60,7 +60,7 @@ func (m Memory) noteApplied(stored *object.Object, op Op, back bool) error {
 	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, strings.Clone(d.String()))
 	}
-	m[uidOf(stored)] = o
+	m[object.UIDOf(stored)] = o
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (m Memory) noteMerged(done *merging) error {
 	for _, left := range rest[:min(len(rest), maxSpelled)] {
 		o.spelled = append(o.spelled, strings.Clone(left.path.String()))
 	}
-	m[uidOf(done.have)] = o
+	m[object.UIDOf(done.have)] = o
 	return nil
 }
 
@@ -133,9 +133,6 @@ func (r residue) print() (string, error) {
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16]), nil
 }
-
-// uidOf returns a copy of the UID of o, which does not keep o in memory.
-func uidOf(o *object.Object) types.UID { return types.UID(strings.Clone(string(o.GetUID()))) }
 
 // digest returns a short digest of v as JSON.
 func digest(v map[string]any) (string, error) {

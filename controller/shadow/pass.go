@@ -121,7 +121,7 @@ func (p *pass) next(ctx context.Context) bool {
 
 // compare compares the candidate for a parent, and rests.
 func (p *pass) compare(ctx context.Context, parent *object.Object) {
-	c, uid := p.candidate, types.UID(strings.Clone(string(parent.GetUID())))
+	c, uid := p.candidate, object.UIDOf(parent)
 	if why := c.leaves(parent); why != "" {
 		p.leave(parent, uid, why)
 		return
