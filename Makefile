@@ -101,14 +101,15 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## stop the test cluster
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
+# Unit tests have a lower priority than the control planes, because a server ends if it cannot renew its Lease for 10 seconds.
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
-	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
+	@$(MAKE) --no-print-directory -j3 SHORT=-short PRIORITY='nice -n 5' test-e2e test-cluster test-unit test-hostile
 
 test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about an hour
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
-	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
-	$(if $(SHORT),$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
+	$(PRIORITY) $(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
+	$(if $(SHORT),$(PRIORITY) $(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
 	$(GO) test -vet=off -count=1 ./test/layout
 	$(GO) test -C test/tools -count=1 ./...
 

@@ -72,3 +72,6 @@ func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	counts.took.Observe(time.Since(began).Seconds())
 	return resp, err
 }
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (c counting) WrappedRoundTripper() http.RoundTripper { return c.next }
