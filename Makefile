@@ -123,15 +123,15 @@ test-cluster: cluster ## run the tests of the test cluster
 	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
-	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
+	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 8 ./test/e2e
 
 test-strategy: cluster ## run the end-to-end scripts that set no apply strategy, with -short, with server-side apply
-	$(GO) test -vet=off -short -count=1 -timeout 40m -parallel 10 -run '^(TestScripts|TestWebhooks)$$' ./test/e2e -strategy=server-side-apply
+	$(GO) test -vet=off -short -count=1 -timeout 40m -parallel 8 -run '^(TestScripts|TestWebhooks)$$' ./test/e2e -strategy=server-side-apply
 
 # The answers in test/answers are those of the current version.
 test-oldest: cluster-oldest ## run the end-to-end tests, with -short, on the oldest version of Kubernetes that is supported
 	cd test/cluster && $(GO) test -count=1 ./smoke -cluster=$(CURDIR)/$(BUILD)/cluster-oldest
-	KUBECONFIG= $(GO) test -vet=off -short -count=1 -timeout 40m -parallel 10 -skip '^TestAnswersOfTheAPIServer$$' ./test/e2e -cluster=$(CURDIR)/$(BUILD)/cluster-oldest
+	KUBECONFIG= $(GO) test -vet=off -short -count=1 -timeout 40m -parallel 8 -skip '^TestAnswersOfTheAPIServer$$' ./test/e2e -cluster=$(CURDIR)/$(BUILD)/cluster-oldest
 
 test-image: image cluster ## test the image: its files, a second build, and the server in it on a real control plane
 	cd test/image && $(GO) test -count=1 ./...

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
 	"metascript/controller/hook"
@@ -57,8 +57,8 @@ type Writer struct {
 	response *hook.Response // of which the children are planned
 	missing  bool           // a child does not exist yet, or not again, so that it will use more of a quota than now
 
-	// unfinished says that a child, which may have a random value of one that the hook does not return any more, cannot be planned, or
-	// must not be updated.
+	// unfinished says that a child, which may have a random value that the hook does not return in another Secret any more, cannot be
+	// planned, must not be updated, or is deleted to be created again.
 	unfinished bool
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
@@ -87,9 +87,9 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	if err := w.findKept(ctx, parent, children, response.Children); err != nil {
 		return plan.Plan{}, err
 	}
-	w.missing = lacksChild(children, response.Children)
+	lacking, ending := lacksChild(children, response.Children)
 	planned, err := plan.Children(children, response.Children, w.Policy(parent, response.Holders))
-	w.unfinished = err != nil
+	w.missing, w.unfinished = lacking, ending || err != nil
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
 		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
@@ -97,14 +97,14 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	return planned, err
 }
 
-// lacksChild reports whether a desired child does not exist, or is being deleted.
-func lacksChild(observed, desired *object.Set) bool {
+// lacksChild reports whether a desired child does not exist, or is being deleted, and whether one is being deleted.
+func lacksChild(observed, desired *object.Set) (lacking, ending bool) {
 	for want := range desired.All() {
-		if have := observed.Get(want.GroupVersionKind(), object.KeyOf(want)); have == nil || object.Deleting(have) {
-			return true
-		}
+		have := observed.Get(want.GroupVersionKind(), object.KeyOf(want))
+		lacking = lacking || have == nil
+		ending = ending || have != nil && object.Deleting(have)
 	}
-	return false
+	return lacking || ending, ending
 }
 
 // Rolling returns the writes to existing children of kinds that roll which are not as latest, the response for the latest revision, has
@@ -129,9 +129,9 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children *o
 }
 
 // Policy returns how the children of a parent are compared and written. holders are those of the response that returned them.
-func (w *Writer) Policy(parent *object.Object, holders map[types.UID]bool) plan.Policy {
+func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy {
 	return plan.Policy{
-		Rules: w.Binding.Rules, InPlace: holders, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
+		Rules: w.Binding.Rules, InPlace: holders.Has, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
 		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  w.Binding.Owned,
 	}
@@ -139,22 +139,24 @@ func (w *Writer) Policy(parent *object.Object, holders map[types.UID]bool) plan.
 
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
-// has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes.
+// has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
+// loses a random value are the last ones, and are not done unless all others are.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.missing = w.missing || slices.ContainsFunc(ops, plan.Op.Creates)
+	ops = append(slices.DeleteFunc(slices.Clone(ops), w.loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !w.loses(op) })...)
 	var again time.Duration
 	errs := make([]error, len(ops))
 	for begin := 0; begin < len(ops); {
 		end := begin + 1
-		for end < len(ops) && independent(ops[begin], ops[end]) {
+		for end < len(ops) && w.independent(ops[begin], ops[end]) {
 			end++
 		}
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
-			if unfinished && w.holdsOnly(ops[i]) {
-				w.Log.Info("a Secret is not deleted yet, since it may be the only one with a random value", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
+			if unfinished && w.loses(ops[i]) {
+				w.Log.Info("a random value stays in a Secret, since it may be the only one that has it yet", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
 				return // the write that failed, or waits, is tried again
 			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
@@ -165,15 +167,22 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	return again, kube.Join(errs...)
 }
 
-// holdsOnly reports whether op deletes a Secret that the hook does not return any more, and that may be the only one with a random value
-// that it has passed back, such as for a Secret with another name.
-func (w *Writer) holdsOnly(op plan.Op) bool {
-	return op.Verb == plan.Delete && op.Wanted == nil && w.response != nil && w.response.Holders[op.Object.GetUID()]
+// loses reports whether after op a Secret lacks a random value that the hook has passed back, most likely for another Secret.
+func (w *Writer) loses(op plan.Op) bool {
+	if w.response == nil || w.response.Holders == nil {
+		return false
+	}
+	var kept []string
+	if op.Wanted != nil {
+		kept = slices.Collect(maps.Values(op.Wanted.TextsAt("data")))
+	}
+	have := cmp.Or(op.Observed, op.Object)
+	return slices.ContainsFunc(w.response.Holders[have.GetUID()], func(value string) bool { return !slices.Contains(kept, value) })
 }
 
 // independent reports whether two ops, which follow each other, can be done at the same time.
-func independent(a, b plan.Op) bool {
-	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete)
+func (w *Writer) independent(a, b plan.Op) bool {
+	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete) && w.loses(a) == w.loses(b)
 }
 
 // each calls do with each number from begin up to end, and returns when all calls have returned. The calls are made with mu locked, and
@@ -246,7 +255,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case errors.Is(err, plan.ErrImmutable):
 		t := trial{w, parent, op, to}
 		return t.recreateImmutable(ctx)
-	case op.Annotates() && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)):
+	case op.Annotates() && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)):
 		w.Log.Info("the child is as desired, and cannot be updated to record that", "child", object.RefOf(op.Object), "error", err)
 		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
@@ -264,7 +273,11 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 			return w.applyOne(ctx, parent, *next, to)
 		}
 	}
-	if op.Wanted == nil || op.Verb == plan.Delete {
+	if op.Verb == plan.Delete {
+		w.unfinished = w.unfinished || op.Wanted != nil
+		return 0, nil
+	}
+	if op.Wanted == nil {
 		return 0, nil
 	}
 	if op.Verb == plan.DryRun {
@@ -406,7 +419,7 @@ func (w *Writer) writeError(ctx context.Context, parent *object.Object, op plan.
 
 // recreates reports whether a child would be recreated if the script had not passed back a random value that stands in it.
 func (w *Writer) recreates(child *object.Object) bool {
-	if child == nil || w.response == nil || !w.response.Holders[child.GetUID()] {
+	if child == nil || w.response == nil || !w.response.Holders.Has(child.GetUID()) {
 		return false
 	}
 	method := w.Binding.Rules[child.GroupVersionKind()]
@@ -587,7 +600,7 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 
 func (w *Writer) reportSuppressed(parent *object.Object, op plan.Op) {
 	advice := "delete the child, or set another method"
-	if w.response != nil && w.response.Holders[op.Observed.GetUID()] {
+	if w.response != nil && w.response.Holders.Has(op.Observed.GetUID()) {
 		advice = "set another method. If you delete the child instead, its random values may be other ones then"
 	}
 	w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: %s", object.Describe(op.Observed), op.Differs, advice)

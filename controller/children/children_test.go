@@ -277,33 +277,53 @@ func TestConflictWithinOneFieldManager(t *testing.T) {
 	}
 }
 
-// A Secret whose random value the hook has passed back to another one stays until that one is written.
-func TestSecretStaysUntilItsValueIsWritten(t *testing.T) {
-	old := objecttest.ConfigMap("old", objecttest.Widget(nil))
-	old.SetUID("old")
-	ops := []plan.Op{{Verb: plan.Create, Object: objecttest.ConfigMap("new", nil), Wanted: objecttest.ConfigMap("new", nil)}, {Verb: plan.Delete, Object: old}}
-	for _, c := range []struct {
-		err     error
-		holders map[types.UID]bool
-		want    string
+// A random value that the hook has passed back to another Secret stays where it is until that one is written.
+func TestRandomValueStaysUntilItIsWritten(t *testing.T) {
+	secret := func(name, value string) *object.Object {
+		o := objecttest.ConfigMap(name, objecttest.Widget(nil))
+		o.Map()["data"] = map[string]any{"password": value}
+		o.SetUID(types.UID(name))
+		return o
+	}
+	old, empty, existing := secret("old", "v"), secret("old", "other"), secret("new", "other")
+	creates := plan.Op{Verb: plan.Create, Object: secret("new", "v"), Wanted: secret("new", "v")}
+	deletes := plan.Op{Verb: plan.Delete, Object: old}
+	takes := plan.Op{Verb: plan.Update, Observed: old, Object: empty, Wanted: empty, Differs: plan.Path{"data"}}
+	keeps := plan.Op{Verb: plan.Update, Observed: old, Object: old, Wanted: old, Differs: plan.Path{"metadata"}}
+	recreates := plan.Op{Verb: plan.Delete, Object: existing, Wanted: secret("new", "v"), Differs: plan.Path{"data"}}
+	held := hook.Holders{"old": {"v"}}
+	for name, c := range map[string]struct {
+		ops        []plan.Op
+		err        error // of what is not done to the old one
+		unfinished bool
+		holders    hook.Holders
+		want       string
 	}{
-		{nil, map[types.UID]bool{"old": true}, "create, delete"},
-		{errors.New("no"), map[types.UID]bool{"old": true}, "create"},
-		{errors.New("no"), nil, "create, delete"},
+		"written":                        {[]plan.Op{creates, deletes}, nil, false, held, "create new, delete old"},
+		"not written":                    {[]plan.Op{creates, deletes}, errors.New("no"), false, held, "create new"},
+		"not random":                     {[]plan.Op{creates, deletes}, errors.New("no"), false, nil, "create new, delete old"},
+		"deleted to be created again":    {[]plan.Op{recreates, deletes}, nil, false, held, "delete new"},
+		"not deleted yet":                {[]plan.Op{deletes, recreates}, errors.New("no"), false, held, "delete new"},
+		"its end is waited for":          {[]plan.Op{deletes}, nil, true, held, ""},
+		"taken from one that is left":    {[]plan.Op{takes, creates}, nil, false, held, "create new, update old"},
+		"the same, and not written":      {[]plan.Op{takes, creates}, errors.New("no"), false, held, "create new"},
+		"another field, and not written": {[]plan.Op{keeps, creates}, errors.New("no"), false, held, "update old, create new"},
 	} {
 		w, to := newTestWriter(), &fakeWriter{}
-		w.response = &hook.Response{Holders: c.holders}
+		w.response, w.unfinished = &hook.Response{Holders: c.holders}, c.unfinished
+		var done []string
 		to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
-			if op.Verb == plan.Create {
-				return op.Object, c.err
+			done = append(done, string(op.Verb)+" "+op.Object.GetName())
+			if op.Object.GetName() == "old" {
+				return op.Object, nil
 			}
-			return op.Object, nil
+			return op.Object, c.err
 		}
-		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), ops, to); (err != nil) != (c.err != nil) {
-			t.Errorf("error %v, want %v", err, c.err)
+		if _, err := w.Apply(t.Context(), objecttest.Widget(nil), c.ops, to); (err != nil) != (c.err != nil) {
+			t.Errorf("%s: error %v, want %v", name, err, c.err)
 		}
-		if got := strings.Join(to.done, ", "); got != c.want {
-			t.Errorf("operations %s, want %s", got, c.want)
+		if got := strings.Join(done, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

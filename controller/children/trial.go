@@ -37,7 +37,7 @@ func (t *trial) confirm(ctx context.Context, op *plan.Op) (wait time.Duration, d
 	case err != nil:
 		return 0, false, err
 	case !needed:
-		next, err := plan.AfterConfirm(t.try)
+		next, err := t.w.Policy(t.parent, nil).AfterConfirm(t.try)
 		if err != nil {
 			return 0, false, err
 		}

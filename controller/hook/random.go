@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -67,17 +68,25 @@ func (s *Script) random(req *Request, redactor *redact.Redactor, back *passedBac
 	return r
 }
 
-// Holders are the observed children in which a random value stands that the script passed back. The value is nowhere else: when such a
-// child was deleted, the script would get another one, if the key of the server or the UID of the parent is another one by then.
-type Holders map[types.UID]bool
+// Holders are the observed Secrets in which a random value stands that the script passed back, with these values as they stand in data. The
+// value is nowhere else: when such a Secret was deleted, the script would get another one, if the key of the server or the UID of the parent is
+// another one by then.
+type Holders map[types.UID][]string
+
+// Has reports whether a Secret is one of them.
+func (h Holders) Has(secret types.UID) bool { return len(h[secret]) > 0 }
 
 // With returns the Holders of both.
 func (h Holders) With(more Holders) Holders {
 	if len(more) == 0 {
 		return h
 	}
-	all := maps.Clone(more)
-	maps.Copy(all, h)
+	all := Holders{}
+	for _, some := range []Holders{h, more} {
+		for uid, values := range some {
+			all[uid] = append(all[uid], values...)
+		}
+	}
 	return all
 }
 
@@ -97,8 +106,11 @@ func (h *passedBack) note(value string) {
 	if h.by == nil {
 		h.by, h.found = valuesOf(h.children), Holders{}
 	}
-	for _, uid := range h.by[base64.StdEncoding.EncodeToString([]byte(value))] {
-		h.found[uid] = true
+	stored := base64.StdEncoding.EncodeToString([]byte(value))
+	for _, uid := range h.by[stored] {
+		if !slices.Contains(h.found[uid], stored) {
+			h.found[uid] = append(h.found[uid], stored)
+		}
 	}
 }
 

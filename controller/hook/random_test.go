@@ -88,7 +88,7 @@ func TestHoldersAreSecretsWithValuesThatArePassedBack(t *testing.T) {
 		}
 		return map[string]any{"children": []any{}}, nil
 	}}}
-	for _, want := range []Holders{nil, {"uid-of-held": true, "uid-of-copy": true}} {
+	for _, want := range []Holders{nil, {"uid-of-held": {"aHVudGVyMg=="}, "uid-of-copy": {"aHVudGVyMg=="}}} {
 		answer, err := s.Call(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)

@@ -73,23 +73,35 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 }
 
 // eachConcerned calls yield for each field that the hook returns, or returned before, and in which result differs from the child, until
-// yield returns false. With server-side apply, all fields that the child has and result lacks count, since an apply removes only what was
-// applied before, or what is in a map or list that it owns as a whole.
-func (o Op) eachConcerned(result *object.Object, yield func(at Path, before, after, wanted any) bool) {
-	have, want := o.Observed, o.written()
-	if !eachConcerned(nil, contentOf(have), contentOf(result), want, o.Last, yield) || o.Verb != DryRun {
+// yield returns false. It reports whether it did not.
+func (o Op) eachConcerned(result *object.Object, yield func(at Path, before, after, wanted any) bool) bool {
+	return eachConcerned(nil, contentOf(o.Observed), contentOf(result), o.written(), o.Last, yield)
+}
+
+// eachRemoved calls yield for each field that the hook does not return and result lacks, until yield returns false. If result is that of a
+// dry run of an apply, these fields count as well, since an apply removes only what was applied before, or what is in a map or list that it
+// owns as a whole. With another verb there are none.
+func (o Op) eachRemoved(result *object.Object, yield func(at Path, before, after, wanted any) bool) {
+	if o.Verb != DryRun {
 		return
 	}
-	all := object.Copy(have)
+	all := object.Copy(o.Observed)
 	dropMarks(all)
-	eachConcerned(nil, contentOf(have), contentOf(result), want, all.Map(), func(at Path, before, after, wanted any) bool {
+	eachConcerned(nil, contentOf(o.Observed), contentOf(result), o.written(), all.Map(), func(at Path, before, after, wanted any) bool {
 		return after != nil || wanted != nil || yield(at, before, after, wanted)
 	})
 }
 
-// concerned returns the fields of eachConcerned, up to maxUnsure.
+// eachChanged calls yield for each field of eachConcerned, and then of eachRemoved, until yield returns false.
+func (o Op) eachChanged(result *object.Object, yield func(at Path, before, after, wanted any) bool) {
+	if o.eachConcerned(result, yield) {
+		o.eachRemoved(result, yield)
+	}
+}
+
+// concerned returns the fields of eachChanged, up to maxUnsure.
 func (o Op) concerned(result *object.Object) (found []Path) {
-	o.eachConcerned(result, func(at Path, _, _, _ any) bool {
+	o.eachChanged(result, func(at Path, _, _, _ any) bool {
 		found = append(found, slices.Clone(at))
 		return len(found) < maxUnsure
 	})
@@ -129,21 +141,32 @@ func (o Op) Create(round int) Op {
 
 // CreatedOtherwise returns the first of the fields of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
-// as one that an admission webhook makes of the name.
+// as one that an admission webhook makes of the name. A field that the hook does not return counts only if it is itself one of fields, because
+// a new child also lacks what is set later, such as the volume of a service account in a Pod.
 func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	other := map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
-	o.eachConcerned(named(second, o.Observed), func(at Path, _, value, _ any) bool {
+	first, second = named(first, o.Observed), named(second, o.Observed)
+	o.eachChanged(second, func(at Path, _, value, _ any) bool {
 		other[at.String()] = append(other[at.String()], value)
 		return true
 	})
 	var found Path
-	o.eachConcerned(named(first, o.Observed), func(at Path, before, value, wanted any) bool {
-		stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
-		if stable && !equal(before, wanted) && (len(fields) >= maxUnsure || slices.ContainsFunc(fields, at.overlaps)) {
-			found = slices.Clone(at)
+	choose := func(counts func(Path) bool) func(at Path, before, value, wanted any) bool {
+		return func(at Path, before, value, wanted any) bool {
+			stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
+			if stable && !equal(before, wanted) && counts(at) {
+				found = slices.Clone(at)
+			}
+			return found == nil
 		}
-		return found == nil
-	})
+	}
+	overlapping := func(at Path) bool { return len(fields) >= maxUnsure || slices.ContainsFunc(fields, at.overlaps) }
+	same := func(at Path) bool {
+		return slices.ContainsFunc(fields, func(f Path) bool { return slices.Equal(f, at) })
+	}
+	if o.eachConcerned(first, choose(overlapping)) {
+		o.eachRemoved(first, choose(same))
+	}
 	return found
 }
 
@@ -196,7 +219,7 @@ const maxUnsure = 32
 
 // decided returns the first field that counts, the first that is lost, and those of which it is not sure; see Changes.
 func decided(try Op, result *object.Object, stable bool) (differs, lost Path, unsure []Path) {
-	try.eachConcerned(result, func(at Path, before, after, wanted any) bool {
+	try.eachChanged(result, func(at Path, before, after, wanted any) bool {
 		gone := before == nil && sameMeaning(after, wanted)
 		switch {
 		case stable, gone && !try.Recreates:

@@ -87,6 +87,37 @@ func TestCreatedOtherwise(t *testing.T) {
 	}
 }
 
+// A new child also lacks what is set later. With server-side apply, a field that is not returned counts only if the apply removes it.
+func TestCreatedWithoutWhatIsSetLater(t *testing.T) {
+	want := podWith(t, "{}", "{policy: IfNotPresent, list: [{name: data}]}")
+	have := podWith(t, "{}", "{policy: Always, node: n, list: [{name: data}, {name: token-1}]}")
+	created := func(token string) *object.Object {
+		return podWith(t, "{}", "{policy: Always, list: [{name: data}, {name: "+token+"}]}")
+	}
+	op := Op{Verb: DryRun, Observed: have, Object: want, Wanted: want, Recreates: true, Answered: true}
+	if got := op.CreatedOtherwise(created("token-2"), created("token-3"), op.Unsure()); got != nil {
+		t.Errorf("%s differs, want nothing", got)
+	}
+	removed := []Path{{"spec", "node"}}
+	if got := op.CreatedOtherwise(created("token-2"), created("token-3"), removed).String(); got != "spec.node" {
+		t.Errorf("%q differs, want spec.node, which the apply removes", got)
+	}
+}
+
+// A child that does not differ is not written if the answer has the same fields, although it is another text each time.
+func TestAnnotationIsWrittenForOtherFieldsOnly(t *testing.T) {
+	have := podWith(t, "{}", "{cpu: 1}")
+	if err := remember(have, podWith(t, "{}", "{cpu: 1000m}")); err != nil {
+		t.Fatal(err)
+	}
+	for spec, written := range map[string]bool{"{cpu: 1001m}": false, "{cpu: 1000m, image: a}": true} {
+		next, err := (Policy{}).AfterConfirm(Op{Verb: DryUpdate, Observed: have, Object: have, Wanted: podWith(t, "{}", spec)})
+		if err != nil || (next != nil) != written {
+			t.Errorf("%s: got %v, %v", spec, next, err)
+		}
+	}
+}
+
 // The creation that is tried has a valid name of its own.
 func TestTriedCreation(t *testing.T) {
 	want := podWith(t, "{}", "{image: a}")

@@ -129,7 +129,7 @@ type Rules map[object.Kind]Method
 type Policy struct {
 	Rules                  Rules
 	ServerSide             bool                                  // by server-side apply; else by dynamic apply
-	InPlace                map[types.UID]bool                    // children that are updated where their method would delete and recreate them
+	InPlace                func(child types.UID) bool            // whether a child is updated where its method would delete and recreate it; may be nil
 	Memory                 Memory                                // nil: it is not used
 	Requested              bool                                  // a user requested the reconcile, so that what a dry run changes counts, whoever wrote it
 	Kept                   map[types.UID]Kept                    // by child; see Nulls
@@ -208,7 +208,7 @@ func (p Policy) child(have, want *object.Object, method Method) (op, suppressed 
 	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it is created again by a later sync
 	}
-	if have != nil && updates(method) && p.InPlace[have.GetUID()] {
+	if have != nil && updates(method) && p.InPlace != nil && p.InPlace(have.GetUID()) {
 		method = InPlace
 	}
 	by, err := p.strategy(want)

@@ -491,7 +491,7 @@ func TestChildIsUpdatedInPlaceOfRecreated(t *testing.T) {
 	for _, method := range methods {
 		for _, serverSide := range []bool{false, true} {
 			have := stored(t, pod(t, "a", "old"))
-			policy := Policy{Rules: rulesFor(method), ServerSide: serverSide, InPlace: map[types.UID]bool{have.GetUID(): true}}
+			policy := Policy{Rules: rulesFor(method), ServerSide: serverSide, InPlace: func(child types.UID) bool { return child == have.GetUID() }}
 			got, err := Children(setOf(have), setOf(pod(t, "a", "new")), policy)
 			if err != nil {
 				t.Fatal(err)

@@ -340,9 +340,12 @@ func annotated(have, want *object.Object, why string) (*Op, error) {
 const otherApplied = "annotation " + LastApplied + " has something else than is desired"
 
 // AfterConfirm returns the write that follows a dry run of an update, or of an apply, by which the child of try does not differ; nil if none.
-func AfterConfirm(try Op) (*Op, error) {
+func (p Policy) AfterConfirm(try Op) (*Op, error) {
 	if try.Verb != DryUpdate || try.Answered {
 		return nil, nil
+	}
+	if m, err := p.merging(try.Observed, try.Wanted, ""); err != nil || !m.stale {
+		return nil, err
 	}
 	return annotated(try.Observed, try.Wanted, otherApplied)
 }

@@ -101,12 +101,14 @@ func TestWebhooks(t *testing.T) {
 	runScripts(t, slices.DeleteFunc(scripts(t), func(s script) bool { return !s.says(mark) }), setupWebhooks)
 }
 
-// slots limit how many scripts run at the same time. Scripts that take long need no slot: they mostly wait.
+// slots limit how many scripts run at the same time. Scripts that take long have slots of their own, since they mostly wait; but if all of
+// them began at once, with their servers and clusters, no API server would answer in time.
+var longSlots = make(chan struct{}, 4)
 var slots = sync.OnceValue(func() chan struct{} {
 	return make(chan struct{}, flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int))
 })
 
-// runScripts runs scripts, as many at a time as -parallel says, and in addition all that take long, which start first.
+// runScripts runs scripts, as many at a time as -parallel says, and in addition some of those that take long, which start first.
 func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) error) {
 	var files []string
 	byName := map[string]script{}
@@ -170,13 +172,17 @@ type runner struct {
 }
 
 func (r runner) Run(name string, f func(testscript.T)) {
-	leave := func() {}
-	if !r.scripts[name].says(long) {
-		slots() <- struct{}{}
-		leave = func() { <-slots() }
+	slots, isLong := slots(), r.scripts[name].says(long)
+	if isLong {
+		slots = longSlots
+	} else {
+		slots <- struct{}{}
 	}
 	r.running.Go(func() {
-		defer leave()
+		if isLong { // the others do not wait for it
+			slots <- struct{}{}
+		}
+		defer func() { <-slots }()
 		r.T.Run(name, func(t *testing.T) { f(runner{T: t}) })
 	})
 }
