@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
 	"metascript/controller/hook"
@@ -140,22 +140,23 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are.
+// loses the last copy of a random value are the last ones, and are not done unless all others are.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.missing = w.missing || slices.ContainsFunc(ops, plan.Op.Creates)
-	ops = append(slices.DeleteFunc(slices.Clone(ops), w.loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !w.loses(op) })...)
+	loses := w.losing(ops)
+	ops = append(slices.DeleteFunc(slices.Clone(ops), loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !loses(op) })...)
 	var again time.Duration
 	errs := make([]error, len(ops))
 	for begin := 0; begin < len(ops); {
 		end := begin + 1
-		for end < len(ops) && w.independent(ops[begin], ops[end]) {
+		for end < len(ops) && independent(ops[begin], ops[end]) && loses(ops[begin]) == loses(ops[end]) {
 			end++
 		}
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
-			if unfinished && w.loses(ops[i]) {
+			if unfinished && loses(ops[i]) {
 				w.Log.Info("a random value stays in a Secret, since it may be the only one that has it yet", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
 				return // the write that failed, or waits, is tried again
 			}
@@ -167,22 +168,36 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	return again, kube.Join(errs...)
 }
 
-// loses reports whether after op a Secret lacks a random value that the hook has passed back, most likely for another Secret.
-func (w *Writer) loses(op plan.Op) bool {
+// losing returns which of ops would remove the last copy of a random value that the hook has passed back, most likely for another Secret.
+func (w *Writer) losing(ops []plan.Op) func(plan.Op) bool {
 	if w.response == nil || w.response.Holders == nil {
-		return false
+		return func(plan.Op) bool { return false }
 	}
-	var kept []string
-	if op.Wanted != nil {
-		kept = slices.Collect(maps.Values(op.Wanted.TextsAt("data")))
+	removed := map[types.UID][]string{}
+	for _, op := range ops {
+		secret := cmp.Or(op.Observed, op.Object).GetUID()
+		for _, value := range w.response.Holders[secret] {
+			if !op.Keeps(value) {
+				removed[secret] = append(removed[secret], value)
+			}
+		}
 	}
-	have := cmp.Or(op.Observed, op.Object)
-	return slices.ContainsFunc(w.response.Holders[have.GetUID()], func(value string) bool { return !slices.Contains(kept, value) })
+	var stays []string
+	for secret, values := range w.response.Holders {
+		for _, value := range values {
+			if !slices.Contains(removed[secret], value) {
+				stays = append(stays, value)
+			}
+		}
+	}
+	return func(op plan.Op) bool {
+		return slices.ContainsFunc(removed[cmp.Or(op.Observed, op.Object).GetUID()], func(value string) bool { return !slices.Contains(stays, value) })
+	}
 }
 
 // independent reports whether two ops, which follow each other, can be done at the same time.
-func (w *Writer) independent(a, b plan.Op) bool {
-	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete) && w.loses(a) == w.loses(b)
+func independent(a, b plan.Op) bool {
+	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete)
 }
 
 // each calls do with each number from begin up to end, and returns when all calls have returned. The calls are made with mu locked, and
@@ -287,8 +302,9 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
-// of the existing one, no other child of the parent may be missing, and none of the namespace be recreated before the child exists again: both
-// would need the room.
+// of the existing one, none of the namespace is recreated before the child exists again, since both would need the room. If it needs more than
+// the existing one, no other child of the parent may be missing either. Otherwise it may: if it takes the room, the parent has as many
+// children as before.
 func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
 	_, _, err = w.do(ctx, parent, try, to)
 	full := errors.Is(err, plan.ErrTight)
@@ -297,7 +313,7 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 		return w.namespaceDelay(parent, try), nil
 	case err != nil && !full:
 		return 0, err
-	case full && w.missing, full && !w.Replacements.begin(try.Observed, w.Memory), !full && w.Replacements.waits(try.Object.GetNamespace()):
+	case w.missing && errors.Is(err, plan.ErrGrows), full && !w.Replacements.begin(try.Observed, w.Memory), !full && w.Replacements.waits(try.Object.GetNamespace()):
 		return tightPollInterval, nil
 	}
 	w.missing = true

@@ -135,7 +135,8 @@ func (f *fakeWriter) Do(ctx context.Context, op plan.Op) (*object.Object, error)
 	return f.result(ctx, op)
 }
 
-// A child is recreated only after a dry run of the update has shown that it differs, and one of the creation that it can be created.
+// A child is recreated only after dry runs of the update, and of a creation beside it, have shown that it differs, and one of the creation that
+// it can be created.
 func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c", nil)
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", errors.New("no"))
@@ -145,18 +146,18 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	for _, o := range []*object.Object{updated, wanted} {
 		o.Map()["data"] = map[string]any{"a": "b"}
 	}
-	const all = "dry run of update, dry run of create, delete"
+	const tried = "dry run of update, dry run of create, dry run of create"
 	for name, c := range map[string]struct {
 		update, create error
 		stored         *object.Object // by the update
 		want           string
 		fails, waits   bool
 	}{
-		"accepted":                       {want: all},
-		"immutable":                      {update: plan.ErrImmutable, want: all},
-		"refused":                        {create: refused, want: "dry run of update, dry run of create", fails: true},
-		"a conflict with a webhook":      {create: apierrors.NewConflict(schema.GroupResource{}, "c", errors.New("denied")), want: "dry run of update, dry run of create", fails: true},
-		"the namespace is being deleted": {create: terminating, want: "dry run of update, dry run of create", waits: true},
+		"accepted":                       {want: tried + ", delete"},
+		"immutable":                      {update: plan.ErrImmutable, want: tried + ", delete"},
+		"refused":                        {create: refused, want: tried, fails: true},
+		"a conflict with a webhook":      {create: apierrors.NewConflict(schema.GroupResource{}, "c", errors.New("denied")), want: tried, fails: true},
+		"the namespace is being deleted": {create: terminating, want: tried, waits: true},
 		"nothing would be stored":        {stored: have, want: "dry run of update, update"},
 		"the update is refused":          {update: refused, want: "dry run of update", fails: true},
 		"the update is forbidden":        {update: apierrors.NewForbidden(schema.GroupResource{}, "c", errors.New("exceeded quota")), want: "dry run of update", fails: true},
@@ -188,7 +189,8 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	}
 }
 
-// While a child takes its own place in a full quota, no other one is deleted; nor is it deleted while another one is missing.
+// While a child takes its own place in a full quota, no other one is deleted; nor is it deleted while another one is missing, if
+// it needs more room than before.
 func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	parent, tight := objecttest.Widget(nil), map[string]bool{"a": true, "b": true}
 	recreate := func(name string) plan.Op {
@@ -198,12 +200,12 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	}
 	create := plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("d", nil)}
 	to := &fakeWriter{}
-	var fails error
+	fails, full := error(nil), plan.ErrTight
 	deleted := ""
 	to.result = func(_ context.Context, op plan.Op) (*object.Object, error) {
 		switch {
 		case op.Verb == plan.DryCreate && tight[op.Object.GetName()]:
-			return nil, plan.ErrTight
+			return nil, full
 		case op.Verb == plan.Delete && fails == nil:
 			deleted += op.Object.GetName()
 		case op.Verb == plan.Delete:
@@ -228,8 +230,14 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 		observed.Put(recreate(name).Object)
 		desired.Put(recreate(name).Wanted)
 	}
+	full = plan.ErrGrows
 	apply("c", true, recreate("c"), recreate("a"))
 	apply("", true, create, recreate("a"))
+	full = plan.ErrTight // and does not grow
+	apply("ca", false, recreate("c"), recreate("a"))
+	w.Replacements = &Replacements{}
+	apply("a", false, create, recreate("a"))
+	w.Replacements = &Replacements{}
 	fails = errors.New("no")
 	apply("", false, recreate("a"))
 	fails = nil
@@ -470,28 +478,28 @@ func TestDifferenceOfUnchangedAnswer(t *testing.T) {
 	}{
 		"a webhook for creations":                   {op: recreate, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
 		"that stores another value each time":       {op: recreate, writer: ours, created: []string{"p", "q"}, want: "dry run of update" + create + create},
-		"somebody's value":                          {op: recreate, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
+		"somebody's value":                          {op: recreate, writer: theirs, created: []string{"x"}, want: "dry run of update" + create + create + ", delete"},
 		"a webhook that stores something else now":  {op: recreate, writer: ours, created: []string{"z", "z"}, want: "dry run of update" + create + create + create + ", delete"},
 		"no creation, our own value":                {op: recreate, writer: ours, created: []string{""}, want: "dry run of update" + create},
 		"no creation, another's value":              {op: recreate, writer: theirs, created: []string{""}, want: "dry run of update" + create + create, fails: true},
 		"immutable, a webhook for creations":        {op: recreate, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
-		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
+		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x"}, want: "dry run of update" + create + create + ", delete"},
 		"requested, a webhook for creations":        {op: recreate, writer: ours, created: []string{"other"}, requested: true, want: "dry run of update" + create},
-		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x", "x"}, requested: true, want: "dry run of update" + create + create + create + ", delete"},
+		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x"}, requested: true, want: "dry run of update" + create + create + ", delete"},
 		"our own value in place":                    {op: update, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
-		"another's value in place":                  {op: update, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
-		"our own value in place, requested":         {op: update, writer: ours, requested: true, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"another's value in place":                  {op: update, writer: theirs, created: []string{"x"}, want: "dry run of update" + create + ", update"},
+		"our own value in place, requested":         {op: update, writer: ours, requested: true, created: []string{"x"}, want: "dry run of update" + create + ", update"},
 		"immutable in place, for creations":         {op: update, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
-		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
-		"applied after a restart":                   {op: apply, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + ", apply"},
+		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x"}, want: "dry run of update" + create + ", update"},
+		"applied after a restart":                   {op: apply, writer: ours, created: []string{"x"}, want: "dry run" + create + ", apply"},
 		"applied after a restart, immutable":        {op: apply, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
-		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + create + ", delete"},
+		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x"}, want: "dry run" + create + create + ", delete"},
 		"a webhook for creations and a restart":     {op: applyAgain, writer: ours, created: []string{"other"}, want: "dry run" + create},
 		"that is immutable, and a restart":          {op: applyAgain, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
 		"no creation and a restart":                 {op: applyAgain, writer: ours, created: []string{""}, want: "dry run" + create, fails: true},
 		"no creation, applied in place":             {op: apply, writer: ours, created: []string{""}, want: "dry run" + create + ", apply"},
 		"no creation, our own value in place":       {op: update, writer: ours, created: []string{""}, want: "dry run of update" + create},
-		"a removal by somebody in place":            {op: update, writer: ours, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"a removal by somebody in place":            {op: update, writer: ours, created: []string{"x"}, want: "dry run of update" + create + ", update"},
 		"a name that is refused and a restart":      {op: applyAgain, writer: ours, created: []string{"refused"}, want: "dry run" + create, fails: true},
 		"another value each time and a restart":     {op: applyAgain, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},
 		"another value each time, applied in place": {op: apply, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},

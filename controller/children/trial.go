@@ -63,13 +63,14 @@ func (t *trial) recreateImmutable(ctx context.Context) (time.Duration, error) {
 	return t.w.applyOne(ctx, t.parent, plan.RecreateImmutable(t.try), t.to)
 }
 
-// immutableDiffers reports whether the child differs after the dry run has failed because a field is immutable. If the hook returned the
-// same when the child was last written, or that is not known, the field may be stored in another form than the hook returns.
+// immutableDiffers reports whether the child differs after the dry run has failed because a field is immutable. The field may be stored in
+// another form than the hook returns.
 func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
-	if !t.try.Answered && !t.try.Doubtful {
+	fields := t.try.Unsure()
+	if len(fields) == 0 && !t.try.Answered && !t.try.Doubtful {
 		return true, nil
 	}
-	differs, err := t.decide(ctx, t.try.Unsure(), nil)
+	differs, err := t.decide(ctx, fields, nil)
 	return differs != nil, err
 }
 
@@ -99,6 +100,11 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 	if known && t.try.CreatedOtherwise(first, first, fields) == nil {
 		return nil, nil
 	}
+	if known {
+		if differs := t.try.CreatedAsReturned(first, fields); differs != nil {
+			return differs, nil
+		}
+	}
 	var second *object.Object
 	if known {
 		second, known, err = t.wouldCreate(ctx, 2)
@@ -110,7 +116,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
 			return differs, failed
 		}
-	case !t.try.Recreates:
+	case !t.try.Recreates || !t.try.Doubtful: // the hook returned something else before
 		return fields[0], nil
 	default:
 		lost = fields[0]

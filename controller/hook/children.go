@@ -59,13 +59,16 @@ func (resp *Response) desire(items []any, req *Request, how decodeOptions) error
 	return resp.checkReplaced(req)
 }
 
-// checkReplaced returns an error if a child of an undeclared kind has the place of an existing one: only the case of the kind or the version
-// differs, and the answer does not have the existing one, which would be deleted.
+// checkReplaced returns an error if a child of an undeclared kind has the place of an existing one: only the case of the kind or the apiVersion
+// differs, and the answer does not have the existing one, which would be deleted. The group may differ if it is one of Kubernetes itself that
+// does not have the kind, as in apiVersion: v1 of a Deployment.
 func (resp *Response) checkReplaced(req *Request) error {
 	for o := range resp.Children.All() {
 		kind := o.GroupVersionKind()
+		_, exists := kinds.Kubernetes().ByKind(kind)
+		anyGroup := !exists && !strings.Contains(kind.Group, ".")
 		for declared := range req.Expect.Kinds {
-			if declared == kind || declared.Group != kind.Group || !strings.EqualFold(declared.Kind, kind.Kind) || req.Children == nil {
+			if declared == kind || declared.Group != kind.Group && !anyGroup || !strings.EqualFold(declared.Kind, kind.Kind) || req.Children == nil {
 				continue
 			}
 			have := req.Children.Get(declared, object.KeyOf(o))

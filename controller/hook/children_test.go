@@ -119,6 +119,7 @@ func TestUndeclaredKindDoesNotReplaceChild(t *testing.T) {
 	const other = `children[0] (pod "a"): pod.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "kind: Pod"?; the Pod.v1 of this name, which the answer does not have, would be deleted`
 	checkRefusals(t, observing(t, newRequest(t), "a", "b"), loose, []refusal{
 		{"another case", `{children: [{apiVersion: v1, kind: pod, metadata: {name: a}}]}`, other},
+		{"the apiVersion of another group", `{children: [{apiVersion: extensions/v1beta1, kind: Pod, metadata: {name: a}}]}`, `children[0] (Pod "a"): Pod.extensions/v1beta1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: v1"?; the Pod.v1 of this name, which the answer does not have, would be deleted`},
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // checkNone returns an error for an answer in the form of a webhook's without children, while there are some that this would delete, if it
-// looks like another answer that was not understood:
+// looks like another answer that was not understood. A list of nulls only is an error in any answer: most likely a function returns nothing.
 //
 //   - it has a key twice whose first value is not empty, or only null in the list
 //   - it has fields of an HTTP response
@@ -23,7 +23,7 @@ import (
 // An answer with children, and one for a parent without children, may have any other keys, as in Metacontroller.
 func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
 	shape, field := req.Shape, req.Shape.list()
-	if how.strict || shape == Customizing || hasItem(answer[field]) {
+	if shape == Customizing || hasItem(answer[field]) {
 		return nil
 	}
 	n := req.observed()
@@ -33,6 +33,9 @@ func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
 	what := fmt.Sprintf("no %s in the answer, which would delete the %d there %s", field, n, isOrAre(n))
 	if list, _ := answer[field].([]any); len(list) > 0 {
 		return within(fmt.Errorf("only null in the list %s, which would delete the %d there %s: answer with [] to delete them on purpose", field, n, isOrAre(n)), field)
+	}
+	if how.strict {
+		return nil
 	}
 	if fields := httpanswer.Fields(answer); len(fields) > 0 {
 		return within(fmt.Errorf("%s: it is an HTTP response, with %s: answer with the object that is its body", what, enumerate(fields)), engine.Key(fields[0]))

@@ -101,6 +101,10 @@ func TestStatusCodeOfOtherHosts(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != engine.KindRaised || e.Msg != "the script answered with status 502: bad gateway" {
 		t.Errorf("error %v", err)
 	}
+	_, err = ported(t, `{statusCode: 500, children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}`).Call(t.Context(), observing(t, newRequest(t), "a", "b"))
+	if !errors.As(err, &e) || e.Kind != engine.KindRaised {
+		t.Errorf("the code of an error beside children: error %v", err)
+	}
 	for _, text := range []string{`{statusCode: 429, headers: {Retry-After: ["30", "40"]}}`, `{statusCode: 429, multiValueHeaders: {retry-after: ["30"]}}`} {
 		resp, err := ported(t, text).Call(t.Context(), newRequest(t))
 		checkLater(t, text, resp, err, 30*time.Second)
@@ -188,11 +192,18 @@ func TestDisguisedAnswerDeletesNothing(t *testing.T) {
 		{"an error of Lambda", `{errorMessage: boom, children: []}`, none + `unknown key "errorMessage" in the answer: it may have ` + list},
 		{"an exception", `{exception: boom, children: []}`, none + `unknown key "exception" in the answer: it may have ` + list},
 		{"a number of errors", `{errors: 2, children: []}`, none + `unknown key "errors" in the answer: it may have ` + list},
-		{"an HTTP response with an empty list", `{statusCode: 500, body: e, children: []}`, none + `it is an HTTP response, with body and statusCode: answer with the object that is its body`},
 		{"the answer in a field", `{response: {children: [{}]}, status: {}}`, none + `unknown key "response" in the answer: it may have ` + list},
 		{"the answer in a field, beside an empty list", `{response: {children: [{}]}, children: []}`, none + `unknown key "response" in the answer: it may have ` + list},
 		{"a CloudEvent", `{specversion: "1.0", data: {children: []}, status: {}}`, none + `unknown key "data" in the answer: it may have ` + list},
+	})
+	checkRefusals(t, req, []string{"webhook"}, []refusal{
+		{"an HTTP response with an empty list", `{statusCode: 500, body: e, children: []}`, none + `it is an HTTP response, with body and statusCode: answer with the object that is its body`},
+	})
+	checkRefusals(t, req, all, []refusal{
 		{"only null", `{children: [null, null]}`, `only null in the list children, which would delete the 2 there are: answer with [] to delete them on purpose`},
+	})
+	checkRefusals(t, req, []string{"ported"}, []refusal{
+		{"a key twice in the text of a body", `{statusCode: 200, body: '{"children": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}], "children": []}'}`, none + `duplicate field "children"`},
 	})
 	for _, answer := range []string{
 		`{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}], Children: [], error: boom, code: 500, body: {}, data: {children: []}, labels: {}}`,

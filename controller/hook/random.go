@@ -68,7 +68,7 @@ func (s *Script) random(req *Request, redactor *redact.Redactor, back *passedBac
 	return r
 }
 
-// Holders are the observed Secrets in which a random value stands that the script passed back, with these values as they stand in data. The
+// Holders are the observed Secrets, that are not being deleted, in which a random value stands that the script passed back, with these values as they stand in data. The
 // value is nowhere else: when such a Secret was deleted, the script would get another one, if the key of the server or the UID of the parent is
 // another one by then.
 type Holders map[types.UID][]string
@@ -127,6 +127,9 @@ func valuesOf(children *object.Set) map[string][]types.UID {
 		return by
 	}
 	for _, secret := range children.Group(object.Kind{Version: "v1", Kind: "Secret"}) {
+		if object.Deleting(secret) {
+			continue // it does not keep them
+		}
 		for _, value := range secret.TextsAt("data") {
 			by[value] = append(by[value], secret.GetUID())
 		}

@@ -78,7 +78,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer, random 
 	strict := ported == nil || !ported.Ported()
 	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing, absent: s.absent(arg)}
 	if !how.strict {
-		if answer, how.listed, err = s.unwrap(answer, req.Shape, now); err != nil {
+		if answer, err = s.unwrap(answer, req.Shape, now, &how); err != nil {
 			return nil, err
 		}
 	}
@@ -154,15 +154,20 @@ func (s *Script) now() time.Time {
 }
 
 // unwrap returns the body of the HTTP response that a function returned, if it was written as an HTTP handler; another answer is returned
-// unchanged. listed says that Metacontroller does not have the form of the response: if the body has no children, it is not known that
-// none are meant.
-func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time) (body map[string]any, listed bool, err error) {
+// unchanged. how.listed is set if Metacontroller does not have the form of the response: if the body has no children, it is not known that
+// none are meant. An answer that has children beside the code of an error is that error.
+func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time, how *decodeOptions) (body map[string]any, err error) {
 	resp, ok := httpanswer.Read(answer)
-	if !ok || !resp.Node && answer[shape.list()] != nil {
-		return answer, false, nil
+	if !ok || !resp.Node && resp.Code == http.StatusOK && answer[shape.list()] != nil {
+		return answer, nil
 	}
+	how.listed = !resp.Node
 	switch resp.Code {
 	case http.StatusOK:
+		how.twice = func() []error {
+			text, _ := resp.Content() // it was read before
+			return repeated(text)
+		}
 		if body, err = bodyObject(resp); err != nil {
 			err = s.resultError(answer, err)
 		}
@@ -171,7 +176,7 @@ func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time) (body
 	default:
 		err = &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", resp.Code, resp.Text())}
 	}
-	return body, !resp.Node, err
+	return body, err
 }
 
 func bodyObject(resp httpanswer.Response) (map[string]any, error) {

@@ -103,20 +103,32 @@ func (r Response) Text() string {
 
 // Body returns the body. A text is decoded: it is JSON, in base64 if the response says so.
 func (r Response) Body() (any, error) {
-	body := r.answer[fieldBody]
-	text, isText := body.(string)
-	if !isText {
-		return body, nil
+	content, err := r.Content()
+	if err != nil {
+		return nil, err
 	}
-	content := []byte(text)
-	if r.answer[fieldBase64] == true {
-		var err error
-		if content, err = base64.StdEncoding.DecodeString(text); err != nil {
-			return nil, fmt.Errorf("the body that the script answered is not in base64, although isBase64Encoded is true: %w", err)
-		}
+	body := r.answer[fieldBody]
+	if content == nil {
+		return body, nil
 	}
 	if err := utiljson.Unmarshal(content, &body); err != nil {
 		return nil, fmt.Errorf("the body that the script answered is not JSON: %w", err)
 	}
 	return body, nil
+}
+
+// Content returns the text of the body; nil if it is a value.
+func (r Response) Content() ([]byte, error) {
+	text, isText := r.answer[fieldBody].(string)
+	switch {
+	case !isText:
+		return nil, nil
+	case r.answer[fieldBase64] != true:
+		return []byte(text), nil
+	}
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("the body that the script answered is not in base64, although isBase64Encoded is true: %w", err)
+	}
+	return content, nil
 }

@@ -18,7 +18,7 @@ import (
 // be created if op.Observed, if that has the same name, were deleted. It tries to create it in a dry run: the API server validates the
 // whole object, and asks admission webhooks and policies, before it finds that the name exists. These errors do not count:
 //
-//   - a quota is exceeded that has room for the object when op.Observed is deleted; the error is plan.ErrTight then
+//   - a quota is exceeded that has room for the object when op.Observed is deleted; the error is plan.ErrTight or plan.ErrGrows then
 //   - an admission webhook does not support dry runs, so that only the creation itself can tell
 func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) (*object.Object, error) {
 	created, err := client.create(ctx, withoutHeld(op.Object, op.Observed), options{manager: FieldManager, dryRun: true})
@@ -27,8 +27,12 @@ func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) (*ob
 		return created, nil
 	case apierrors.IsAlreadyExists(err), lacksDryRun(err):
 		return op.Observed, nil
-	case exceedsQuota(err) && fitsInPlace(err, op.Object, op.Observed):
-		return nil, plan.ErrTight
+	case exceedsQuota(err):
+		if fits, grows := fitsInPlace(err, op.Object, op.Observed); fits && grows {
+			return nil, plan.ErrGrows
+		} else if fits {
+			return nil, plan.ErrTight
+		}
 	}
 	return nil, fmt.Errorf("the existing object is not deleted, since the new one would not be created: %w", err)
 }

@@ -21,25 +21,28 @@ func exceedsQuota(err error) bool {
 // quotaText matches what an object requests, what is used, and the limits, in the error of an exceeded quota.
 var quotaText = regexp.MustCompile(`requested: (\S+), used: (\S+), limited: (\S+)`)
 
-// fitsInPlace reports whether a quota that o exceeds, according to err, has room for it when existing, of the same kind, is deleted. The
-// error does not name the scopes of the quota, so that what existing uses is not known if it may be in another scope than o.
-func fitsInPlace(err error, o, existing *object.Object) bool {
+// fitsInPlace reports whether a quota that o exceeds, according to err, has room for it when existing, of the same kind, is deleted, and
+// whether o needs more of it than existing. The error does not name the scopes of the quota, so that what existing uses is not known if it may
+// be in another scope than o.
+func fitsInPlace(err error, o, existing *object.Object) (fits, grows bool) {
 	match := quotaText.FindStringSubmatch(err.Error())
 	if match == nil || existing == nil || scopeOf(o) != scopeOf(existing) {
-		return false
+		return false, false
 	}
 	used, limits := quantities(match[2]), quantities(match[3])
 	for name, requested := range quantities(match[1]) {
-		total, limit := used[name], limits[name]
+		total, limit, own := used[name], limits[name], resource.Quantity{}
 		if countsAlike(name, o, existing) {
-			total.Sub(usage(existing, name, requested))
+			own = usage(existing, name, requested)
 		}
+		total.Sub(own)
 		total.Add(requested)
 		if total.Cmp(limit) > 0 {
-			return false
+			return false, false
 		}
+		grows = grows || requested.Cmp(own) > 0
 	}
-	return true
+	return true, grows
 }
 
 // scopeOf returns what decides in which scopes of quotas a Pod is; the zero value for other objects.

@@ -54,7 +54,7 @@ func TestRoomInQuota(t *testing.T) {
 		{pod("{}"), pod("{activeDeadlineSeconds: 1}"), "requested: pods=1, used: pods=1, limited: pods=1"},
 		{pod("{}"), pod("{priorityClassName: high}"), "requested: pods=1, used: pods=1, limited: pods=1"},
 	} {
-		if fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.created), objecttest.ParseObject(t, c.existing)) {
+		if fits, _ := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.created), objecttest.ParseObject(t, c.existing)); fits {
 			t.Errorf("%s in place of %s, %s: room", c.created, c.existing, c.text)
 		}
 	}
@@ -82,11 +82,18 @@ func TestRoomInQuota(t *testing.T) {
 		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: p}}", "requested: configmaps=1, used: configmaps=7, limited: configmaps=7", true},
 		{pod("{}"), "in other words", false},
 	} {
-		if got := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.existing), objecttest.ParseObject(t, c.existing)); got != c.want {
+		if got, _ := fitsInPlace(exceeded(c.text), objecttest.ParseObject(t, c.existing), objecttest.ParseObject(t, c.existing)); got != c.want {
 			t.Errorf("%s, %s: room %t", c.existing, c.text, got)
 		}
 	}
-	if fitsInPlace(exceeded("requested: pods=1, used: pods=0, limited: pods=1"), objecttest.ConfigMap("p", nil), nil) {
+	for requests, want := range map[string]bool{"500m": false, "1": false, "1500m": true} {
+		err := exceeded("requested: pods=1,requests.cpu=" + requests + ", used: pods=3,requests.cpu=3, limited: pods=3,requests.cpu=4")
+		existing, created := pod("{containers: ["+cpu("1")+"]}"), pod("{containers: ["+cpu(requests)+"]}")
+		if fits, grows := fitsInPlace(err, objecttest.ParseObject(t, created), objecttest.ParseObject(t, existing)); !fits || grows != want {
+			t.Errorf("cpu %s in place of 1: fits %t, grows %t, want %t", requests, fits, grows, want)
+		}
+	}
+	if fits, _ := fitsInPlace(exceeded("requested: pods=1, used: pods=0, limited: pods=1"), objecttest.ConfigMap("p", nil), nil); fits {
 		t.Error("it takes the place of no object")
 	}
 }

@@ -38,7 +38,8 @@ func (o Op) Confirm() (Op, bool) {
 // have another value, which [Op.Create] and [Op.CreatedOtherwise] find out, or, if that is not known, if another field manager has
 // written them.
 //
-// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure.
+// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure; also if it returned something
+// else and the child is recreated, because an admission webhook may change only creations.
 //
 // lost is the first of the unsure fields that the child lacks and that the dry run has as the hook returned it: most likely somebody has
 // removed it.
@@ -57,6 +58,8 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 			differs = removed(have, result, want, try.Last)
 		}
 		return differs, nil, unsure, nil
+	case !try.Answered && try.Recreates:
+		return nil, nil, try.concerned(result), nil
 	case !try.Answered:
 		differs = append(try.concerned(result), nil)[0]
 		return differs, nil, nil, nil
@@ -168,6 +171,12 @@ func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 		o.eachRemoved(first, choose(same))
 	}
 	return found
+}
+
+// CreatedAsReturned is CreatedOtherwise for the fields that the first new child has as the hook returned them, so that they are the same in any
+// other one.
+func (o Op) CreatedAsReturned(first *object.Object, fields []Path) Path {
+	return o.CreatedOtherwise(first, object.New(o.written()), fields)
 }
 
 // named returns o with the name of another object.

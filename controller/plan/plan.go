@@ -20,6 +20,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -90,6 +91,19 @@ func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Obs
 // Annotates reports whether o updates nothing of a child that is as desired but the annotation LastApplied.
 func (o Op) Annotates() bool { return o.Verb == Update && o.Why == otherApplied }
 
+// Keeps reports whether a Secret has a value, as it stands in data, after o.
+func (o Op) Keeps(value string) bool {
+	if o.Wanted == nil {
+		return false
+	}
+	for _, kept := range object.New(o.written()).TextsAt("data") {
+		if kept == value {
+			return true
+		}
+	}
+	return false
+}
+
 // Try returns the dry run that has to succeed before o, and false if o needs none. A child that is to be replaced is not deleted
 // before it is known that the API server accepts the new one.
 func (o Op) Try() (Op, bool) {
@@ -102,6 +116,9 @@ func (o Op) Try() (Op, bool) {
 // ErrTight is the error of a DryCreate if a quota has room for the new child only in place of the existing one. The child may be deleted
 // then, but only one at a time: each of two children may fit while both together do not.
 var ErrTight = errors.New("a quota has room for it only in place of the existing one")
+
+// ErrGrows is an ErrTight of an object that needs more of the quota than the existing one.
+var ErrGrows = fmt.Errorf("%w, and it needs more than that", ErrTight)
 
 // String returns a text such as "update Pod default/web-0: spec.image differs".
 func (o Op) String() string { return string(o.Verb) + " " + object.Describe(o.Object) + ": " + o.Why }

@@ -189,6 +189,9 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	}
 	pending := len(c.state.pending.shown)
 	childDelay, applyErr := c.writer.Apply(ctx, parent, changes.Ops, write)
+	if childDelay > 0 {
+		c.state.memory.Unsettled() // the answer may be the same, also its ResyncAfter
+	}
 	followed := len(c.state.pending.shown) > pending // by a reconcile, when the caches show the children
 	statusDelay, err := c.finish(ctx, parent, response, followed, write, kube.Join(planErr, applyErr))
 	c.states.noteNotStored(c.state, cmp.Or(c.state.children.NotStored(), c.state.parent.NotStored()))

@@ -63,15 +63,11 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 	if r.rolling != nil {
 		r.rolling(r.writer.Rolling(ctx, parent, children, responses[0]))
 	}
-	step, unclear := r.nextStep(parent, latest, older, children)
+	step := rollout.Next(latest, older, children, r.rules(parent))
 	if err := r.version.Revisions.Store(ctx, parent, step, write); err != nil {
 		return nil, nil, err
 	}
-	response := r.merge(parent, responses, step)
-	if unclear && step.Condition.Reason == rollout.Waiting {
-		response.ResyncAfter = throttle.MinResync // the writer of children does a dry run, and if the child is up to date there is no event
-	}
-	return response, step.Observed, nil
+	return r.merge(parent, responses, step), step.Observed, nil
 }
 
 // variants returns the parent as it is, and as it is in each of its older revisions, with the hooks to call for it.
@@ -138,16 +134,15 @@ func (r *roller) selectedChildren(parent *object.Object, children *object.Set) *
 	return selected
 }
 
-// nextStep returns the next step of the rollout. unclear means that for some child only the API server can tell whether it
-// is up to date.
-func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, unclear bool) {
+// rules returns the rules of the rollout. A child of which only the API server can tell whether it is up to date counts as different until the
+// writer of children has found that out.
+func (r *roller) rules(parent *object.Object) rollout.Rules {
 	rules, policy := r.version.Revisions.Rules, r.writer.Policy(parent, nil)
 	rules.Differs = func(have, want *object.Object) (string, error) {
-		difference, uncertain, err := policy.Differs(have, want)
-		unclear = unclear || uncertain
+		difference, _, err := policy.Differs(have, want)
 		return difference, err
 	}
-	return rollout.Next(latest, older, children, rules), unclear
+	return rules
 }
 
 // merge returns one response for all revisions: the status and the events of the latest one, the children of the step, the

@@ -38,7 +38,7 @@ func eachOf(secrets []*object.Object, texts []string) iter.Seq[value] {
 // remembered is the suffix of annotations with an earlier state of a Secret, which may have other values.
 const remembered = "/last-applied-configuration"
 
-// valuesOf yields the decoded values of a Secret. A value that is not valid base64 is yielded as it is.
+// valuesOf yields the values of a Secret as its users get them: those of data are decoded.
 func valuesOf(o *object.Object, yield func(value) bool) bool {
 	for key, text := range o.GetAnnotations() {
 		var before map[string]any
@@ -61,7 +61,7 @@ func valuesIn(secret tree.Map, yield func(value) bool) bool {
 			if v == nil || v == "" {
 				continue
 			}
-			for part := range withoutBoundaries(decoded(v)) {
+			for part := range withoutBoundaries(plain(field, v)) {
 				if !yield(part) {
 					return false
 				}
@@ -113,14 +113,14 @@ func sizeOf(o *object.Object) int {
 	return size
 }
 
-// decoded returns a value as a user of the Secret gets it. A value that is not valid base64 is secret too.
-func decoded(v any) value {
+// plain returns a value of a field as a user of the Secret gets it. A value that is not valid base64 is secret too.
+func plain(field string, v any) value {
 	text, ok := v.(string)
 	if !ok {
 		text = fmt.Sprint(v)
 	}
-	if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) > 0 {
-		return value(plain)
+	if decoded, err := base64.StdEncoding.DecodeString(text); field == "data" && err == nil && len(decoded) > 0 {
+		return value(decoded)
 	}
 	return value(text)
 }
