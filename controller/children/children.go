@@ -24,6 +24,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/observe"
+	"metascript/controller/ownership"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
 	"metascript/controller/throttle"
@@ -558,7 +559,7 @@ func (w *Writer) unknownManager(live *object.Object, op plan.Op) string {
 
 // othersIn returns the field managers that own a field of a child, other than ours, as text.
 func (w *Writer) othersIn(child *object.Object, field plan.Path) (names []string) {
-	for _, m := range plan.Managers(child, field) {
+	for _, m := range ownership.Managers(child, field) {
 		if !slices.Contains([]string{kube.FieldManager, w.Binding.FieldManager}, m.Name) {
 			names = append(names, m.String())
 		}

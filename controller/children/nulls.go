@@ -10,6 +10,7 @@ import (
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/controller/plan"
 )
 
@@ -65,7 +66,7 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 		kept := plan.Kept{}
 		for _, field := range nulls {
 			// The API server notes no field manager for a number of replicas that was set by the subresource scale and that nobody owned.
-			scaled := field.String() == "spec.replicas" && len(plan.Managers(live, field)) == 0
+			scaled := field.String() == "spec.replicas" && len(ownership.Managers(live, field)) == 0
 			if scaled || len(w.othersIn(live, field)) > 0 {
 				kept[field.String()] = true
 			}

@@ -1,4 +1,4 @@
-// Package ownership reads from managedFields which fields of an object a field manager owns.
+// Package ownership reads from managedFields which fields of an object a field manager owns, and which managers own a field.
 //
 // The API server stores in managedFields, for each manager, the set of fields that it applied. So the object itself has what was
 // applied to it last. [Of] reads from managedFields what a cache keeps, and [Fields.Applied] returns the part of the object

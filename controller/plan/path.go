@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"strconv"
+
+	"metascript/engine/tree"
 )
 
 // A Path is the path of a field: a string is a key of a map, an int is an index of a list. The empty path is no field.
@@ -56,7 +58,7 @@ func (p Path) name() string {
 // reaches reports whether v has a value at p.
 func reaches(v any, p Path) bool {
 	for _, to := range p {
-		if v = step(v, to); v == nil {
+		if v = tree.Step(v, to); v == nil {
 			return false
 		}
 	}

@@ -44,7 +44,7 @@ func hasAt(want map[string]any, at Path) bool {
 // mapAt returns the map at a path; nil if there is none.
 func mapAt(v any, at Path) map[string]any {
 	for _, to := range at {
-		v = step(v, to)
+		v = tree.Step(v, to)
 	}
 	return mapOf(v)
 }
@@ -53,11 +53,11 @@ func mapAt(v any, at Path) map[string]any {
 func itemOf(child *object.Object, want any, at Path) tree.Map {
 	have := any(contentOf(child))
 	for _, to := range at {
-		next := step(have, to)
+		next := tree.Step(have, to)
 		if i, isIndex := to.(int); isIndex {
 			next = sameItem(have, want, i)
 		}
-		have, want = next, step(want, to)
+		have, want = next, tree.Step(want, to)
 	}
 	return readMap(have)
 }

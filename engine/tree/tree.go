@@ -141,3 +141,19 @@ func isNative(v any) bool {
 	}
 	return true
 }
+
+// Step returns the value in v at a key or an index; nil if there is none.
+func Step(v, to any) any {
+	switch to := to.(type) {
+	case string:
+		if m, ok := MapOf(v); ok {
+			value, _ := m.Get(to)
+			return value
+		}
+	case int:
+		if list, ok := ArrayOf(v); ok && to < list.Len() {
+			return list.Index(to)
+		}
+	}
+	return nil
+}

@@ -1,10 +1,12 @@
-package plan
+package ownership
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"metascript/controller/object/objecttest"
 )
 
 // managed has fields of every way in which the API server names them.
@@ -31,29 +33,29 @@ spec:
 `
 
 func TestManagersOfField(t *testing.T) {
-	o := parseObject(t, managed)
+	o := objecttest.ParseObject(t, managed)
 	for _, c := range []struct {
-		path Path
+		path []any
 		want string
 	}{
-		{Path{"metadata", "labels", "app"}, "[kubectl (Update)]"},
-		{Path{"metadata", "labels"}, "[kubectl (Update)]"},
-		{Path{"metadata", "labels", "other"}, "[]"},
-		{Path{"spec", "containers", 0, "image"}, "[other (Update)]"},
-		{Path{"spec", "containers", 1, "image"}, "[apply (Apply)]"},
-		{Path{"spec", "containers", 1, "ports", 0, "containerPort"}, "[apply (Apply)]"},
-		{Path{"spec", "containers", 2, "image"}, "[]"},
-		{Path{"spec", "containers"}, "[apply (Apply) other (Update)]"},
-		{Path{"metadata", "finalizers", 0}, "[]"},
-		{Path{"metadata", "finalizers", 1}, "[set (Update)]"},
-		{Path{"spec", "selector", "app"}, "[atomic (Update)]"},
-		{Path{"spec", "args", 0}, "[]"},
-		{Path{"spec", "args", 1}, "[places (Update)]"},
-		{Path{"status"}, "[]"},
+		{[]any{"metadata", "labels", "app"}, "[kubectl (Update)]"},
+		{[]any{"metadata", "labels"}, "[kubectl (Update)]"},
+		{[]any{"metadata", "labels", "other"}, "[]"},
+		{[]any{"spec", "containers", 0, "image"}, "[other (Update)]"},
+		{[]any{"spec", "containers", 1, "image"}, "[apply (Apply)]"},
+		{[]any{"spec", "containers", 1, "ports", 0, "containerPort"}, "[apply (Apply)]"},
+		{[]any{"spec", "containers", 2, "image"}, "[]"},
+		{[]any{"spec", "containers"}, "[apply (Apply) other (Update)]"},
+		{[]any{"metadata", "finalizers", 0}, "[]"},
+		{[]any{"metadata", "finalizers", 1}, "[set (Update)]"},
+		{[]any{"spec", "selector", "app"}, "[atomic (Update)]"},
+		{[]any{"spec", "args", 0}, "[]"},
+		{[]any{"spec", "args", 1}, "[places (Update)]"},
+		{[]any{"status"}, "[]"},
 		{nil, "[apply (Apply) atomic (Update) kubectl (Update) other (Update) places (Update) set (Update)]"},
 	} {
 		if diff := cmp.Diff(c.want, fmt.Sprint(Managers(o, c.path))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.path, diff)
+			t.Errorf("%v (-want +got):\n%s", c.path, diff)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package plan
+package ownership
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"metascript/controller/object"
-	"metascript/controller/ownership"
 	"metascript/engine/tree"
 )
 
@@ -21,9 +20,9 @@ type Manager struct {
 // String returns a text such as "kubectl (Update)".
 func (m Manager) String() string { return m.Name + " (" + m.Operation + ")" }
 
-// Managers returns the field managers that own the field of o at path, or a field below it, sorted. They are in
+// Managers returns the field managers that own the field of o at path, of keys and indexes, or a field below it, sorted. They are in
 // managedFields, which objects in caches do not have. Entries that cannot be parsed are ignored.
-func Managers(o *object.Object, path Path) []Manager {
+func Managers(o *object.Object, path []any) []Manager {
 	var found []Manager
 	for _, entry := range o.GetManagedFields() {
 		m := Manager{entry.Manager, string(entry.Operation)}
@@ -44,36 +43,22 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 }
 
 // owns reports whether set has the field of v at path, a field below it, or a map or list that contains it.
-func owns(set *fieldpath.Set, v any, path Path) bool {
+func owns(set *fieldpath.Set, v any, path []any) bool {
 	found := false
 	set.Leaves().Iterate(func(leaf fieldpath.Path) { found = found || meets(leaf, v, path) })
 	return found
 }
 
 // meets reports whether leaf and path are equal up to the length of the shorter one.
-func meets(leaf fieldpath.Path, v any, path Path) bool {
+func meets(leaf fieldpath.Path, v any, path []any) bool {
 	for i, element := range leaf {
 		if i == len(path) {
 			return true
 		}
-		v = step(v, path[i])
-		if !ownership.Identifies(element, path[i], v) {
+		v = tree.Step(v, path[i])
+		if !Identifies(element, path[i], v) {
 			return false
 		}
 	}
 	return true
-}
-
-// step returns the value in v at a key or an index; nil if there is none.
-func step(v, to any) any {
-	switch to := to.(type) {
-	case string:
-		value, _ := readMap(v).Get(to)
-		return value
-	case int:
-		if list, ok := tree.ArrayOf(v); ok && to < list.Len() {
-			return list.Index(to)
-		}
-	}
-	return nil
 }
