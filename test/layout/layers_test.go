@@ -114,7 +114,7 @@ func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {
 // The limits of a package and of a type, without tests and generated code. The package of the verbs has one file for each, so that only
 // its types have a limit.
 const (
-	mostLines   = 2970
+	mostLines   = 2940
 	mostFiles   = 20
 	mostMethods = 34
 )
