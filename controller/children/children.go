@@ -141,7 +141,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses the last copy of a random value are the last ones, and are not done unless all others are.
+// loses a random value are the last ones, and are not done unless all others are.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,31 +169,18 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	return again, kube.Join(errs...)
 }
 
-// losing returns which of ops would remove the last copy of a random value that the hook has passed back, most likely for another Secret.
+// losing returns which of ops would remove a random value from a Secret that the hook has passed back, most likely for another one. That
+// yet another Secret has the value does not count, since the hook may not read it there.
 func (w *Writer) losing(ops []plan.Op) func(plan.Op) bool {
 	if w.response == nil || w.response.Holders == nil {
 		return func(plan.Op) bool { return false }
 	}
-	removed := map[types.UID][]string{}
+	removing := map[types.UID]bool{}
 	for _, op := range ops {
 		secret := cmp.Or(op.Observed, op.Object).GetUID()
-		for _, value := range w.response.Holders[secret] {
-			if !op.Keeps(value) {
-				removed[secret] = append(removed[secret], value)
-			}
-		}
+		removing[secret] = slices.ContainsFunc(w.response.Holders[secret], func(value string) bool { return !op.Keeps(value) })
 	}
-	var stays []string
-	for secret, values := range w.response.Holders {
-		for _, value := range values {
-			if !slices.Contains(removed[secret], value) {
-				stays = append(stays, value)
-			}
-		}
-	}
-	return func(op plan.Op) bool {
-		return slices.ContainsFunc(removed[cmp.Or(op.Observed, op.Object).GetUID()], func(value string) bool { return !slices.Contains(stays, value) })
-	}
+	return func(op plan.Op) bool { return removing[cmp.Or(op.Observed, op.Object).GetUID()] }
 }
 
 // independent reports whether two ops, which follow each other, can be done at the same time.
@@ -275,7 +262,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		w.Log.Info("the child is as desired, and cannot be updated to record that", "child", object.RefOf(op.Object), "error", err)
 		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
-		w.Replacements.abandon(op.Object)
+		w.Replacements.end(op.Object.GetUID(), w.Memory)
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -304,8 +291,8 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
 // of the existing one, none of the namespace is recreated before the child exists again, since both would need the room. If it needs more than
-// the existing one, no other child of the parent may be missing either. Otherwise it may: if it takes the room, the parent has as many
-// children as before.
+// the existing one, no other child of the parent may be missing either. Otherwise one may that does not exist yet: if it takes the room, the
+// parent has as many children as before.
 func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
 	_, _, err = w.do(ctx, parent, try, to)
 	full := errors.Is(err, plan.ErrTight)

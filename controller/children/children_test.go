@@ -235,9 +235,12 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply("", true, create, recreate("a"))
 	full = plan.ErrTight // and does not grow
 	apply("ca", false, recreate("c"), recreate("a"))
-	w.Replacements = &Replacements{}
+	w.Replacements, w.Memory = &Replacements{}, NewMemory()
 	apply("a", false, create, recreate("a"))
 	w.Replacements = &Replacements{}
+	apply("", true, recreate("b")) // a does not exist again, also after other parents do not wait for it any more
+	w.Memory = of
+	w.Replacements.end("old-a", of)
 	fails = errors.New("no")
 	apply("", false, recreate("a"))
 	fails = nil
@@ -478,28 +481,28 @@ func TestDifferenceOfUnchangedAnswer(t *testing.T) {
 	}{
 		"a webhook for creations":                   {op: recreate, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
 		"that stores another value each time":       {op: recreate, writer: ours, created: []string{"p", "q"}, want: "dry run of update" + create + create},
-		"somebody's value":                          {op: recreate, writer: theirs, created: []string{"x"}, want: "dry run of update" + create + create + ", delete"},
+		"somebody's value":                          {op: recreate, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
 		"a webhook that stores something else now":  {op: recreate, writer: ours, created: []string{"z", "z"}, want: "dry run of update" + create + create + create + ", delete"},
 		"no creation, our own value":                {op: recreate, writer: ours, created: []string{""}, want: "dry run of update" + create},
 		"no creation, another's value":              {op: recreate, writer: theirs, created: []string{""}, want: "dry run of update" + create + create, fails: true},
 		"immutable, a webhook for creations":        {op: recreate, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
-		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x"}, want: "dry run of update" + create + create + ", delete"},
+		"immutable, somebody's value":               {op: recreate, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + create + ", delete"},
 		"requested, a webhook for creations":        {op: recreate, writer: ours, created: []string{"other"}, requested: true, want: "dry run of update" + create},
-		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x"}, requested: true, want: "dry run of update" + create + create + ", delete"},
+		"requested, after a webhook":                {op: recreate, writer: ours, created: []string{"x", "x"}, requested: true, want: "dry run of update" + create + create + create + ", delete"},
 		"our own value in place":                    {op: update, writer: ours, created: []string{"other"}, want: "dry run of update" + create},
-		"another's value in place":                  {op: update, writer: theirs, created: []string{"x"}, want: "dry run of update" + create + ", update"},
-		"our own value in place, requested":         {op: update, writer: ours, requested: true, created: []string{"x"}, want: "dry run of update" + create + ", update"},
+		"another's value in place":                  {op: update, writer: theirs, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"our own value in place, requested":         {op: update, writer: ours, requested: true, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
 		"immutable in place, for creations":         {op: update, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run of update" + create},
-		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x"}, want: "dry run of update" + create + ", update"},
-		"applied after a restart":                   {op: apply, writer: ours, created: []string{"x"}, want: "dry run" + create + ", apply"},
+		"immutable in place, somebody's value":      {op: update, writer: theirs, err: plan.ErrImmutable, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
+		"applied after a restart":                   {op: apply, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + ", apply"},
 		"applied after a restart, immutable":        {op: apply, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
-		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x"}, want: "dry run" + create + create + ", delete"},
+		"recreated after a restart":                 {op: applyAgain, writer: ours, created: []string{"x", "x"}, want: "dry run" + create + create + create + ", delete"},
 		"a webhook for creations and a restart":     {op: applyAgain, writer: ours, created: []string{"other"}, want: "dry run" + create},
 		"that is immutable, and a restart":          {op: applyAgain, writer: ours, err: plan.ErrImmutable, created: []string{"other"}, want: "dry run" + create},
 		"no creation and a restart":                 {op: applyAgain, writer: ours, created: []string{""}, want: "dry run" + create, fails: true},
 		"no creation, applied in place":             {op: apply, writer: ours, created: []string{""}, want: "dry run" + create + ", apply"},
 		"no creation, our own value in place":       {op: update, writer: ours, created: []string{""}, want: "dry run of update" + create},
-		"a removal by somebody in place":            {op: update, writer: ours, created: []string{"x"}, want: "dry run of update" + create + ", update"},
+		"a removal by somebody in place":            {op: update, writer: ours, created: []string{"x", "x"}, want: "dry run of update" + create + create + ", update"},
 		"a name that is refused and a restart":      {op: applyAgain, writer: ours, created: []string{"refused"}, want: "dry run" + create, fails: true},
 		"another value each time and a restart":     {op: applyAgain, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},
 		"another value each time, applied in place": {op: apply, writer: ours, created: []string{"p", "q"}, want: "dry run" + create + create},

@@ -27,6 +27,9 @@ type Memory struct {
 	// unknown has, for each child, a field of the last write that the API server does not know, while the hook returns it.
 	unknown map[object.Ref]unknownField
 
+	// replaced is the child that was deleted to be recreated in a full quota, until it exists again; see Replacements.
+	replaced *replacement
+
 	sinceHooks
 
 	// redefined says that the forms in written do not fit any more, since a definition of a kind of children has changed. spells says

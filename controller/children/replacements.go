@@ -18,14 +18,15 @@ type Replacements struct {
 	byNamespace map[string]replacement
 }
 
+// A replacement is a child that was deleted and is to exist again. Its parent waits for it, and other parents for replacementTimeout.
 type replacement struct {
-	child  object.Ref
-	uid    types.UID // of the deleted child
-	parent *Memory
-	until  time.Time
+	child object.Ref
+	uid   types.UID // of the deleted child
+	until time.Time
 }
 
-// replacementTimeout is how long other children wait for one that does not exist again, such as because its parent was deleted.
+// replacementTimeout is how long the children of other parents wait for one that does not exist again, such as because its parent was
+// deleted, or because something else has taken the room.
 const replacementTimeout = time.Minute
 
 // tightPollInterval is after how long a child is looked at again while another one takes its place in a quota.
@@ -51,37 +52,39 @@ func (r *Replacements) waitsLocked(namespace string) bool {
 func (r *Replacements) begin(child *object.Object, parent *Memory) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waitsLocked(child.GetNamespace()) {
+	if parent.replaced != nil || r.waitsLocked(child.GetNamespace()) {
 		return false
 	}
 	if r.byNamespace == nil {
 		r.byNamespace = map[string]replacement{}
 	}
-	r.byNamespace[strings.Clone(child.GetNamespace())] = replacement{object.RefOf(child).Clone(), object.UIDOf(child), parent, time.Now().Add(replacementTimeout)}
+	of := replacement{object.RefOf(child).Clone(), object.UIDOf(child), time.Now().Add(replacementTimeout)}
+	r.byNamespace[strings.Clone(child.GetNamespace())], parent.replaced = of, &of
 	return true
 }
 
-// abandon notes that a child was not deleted.
-func (r *Replacements) abandon(child *object.Object) {
+// end notes that a child of a parent was not deleted, or exists again.
+func (r *Replacements) end(child types.UID, parent *Memory) {
+	of := parent.replaced
+	if of == nil || of.uid != child {
+		return
+	}
+	parent.replaced = nil
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byNamespace[child.GetNamespace()].uid == child.GetUID() {
-		delete(r.byNamespace, child.GetNamespace())
+	if namespace := of.child.Namespace; r.byNamespace[namespace].uid == child {
+		delete(r.byNamespace, namespace)
 	}
 }
 
-// observe ends the replacements of a parent whose children exist again, or are not desired any more, and those that took too long.
+// observe ends the replacement of a parent if the child exists again, or is not desired any more.
 func (r *Replacements) observe(observed, desired *object.Set, parent *Memory) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for namespace, of := range r.byNamespace {
-		ended := time.Now().After(of.until)
-		if of.parent == parent && !ended {
-			now := observed.Get(of.child.Kind, of.child.Key)
-			ended = desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid
-		}
-		if ended {
-			delete(r.byNamespace, namespace)
-		}
+	of := parent.replaced
+	if of == nil {
+		return
+	}
+	now := observed.Get(of.child.Kind, of.child.Key)
+	if desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid {
+		r.end(of.uid, parent)
 	}
 }

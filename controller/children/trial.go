@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -89,7 +90,8 @@ func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, 
 	return t.decide(ctx, unsure, lost)
 }
 
-// decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
+// decide returns the first of the fields that differs: a new child would have another value, and the same in a second dry run, unless the
+// hook certainly returned something else before. If a dry run does not show this, it is the
 // first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
 // is not recreated if the dry run has failed; if a field is lost then, that is an error.
 func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) (plan.Path, error) {
@@ -97,11 +99,9 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		return nil, nil
 	}
 	first, known, err := t.wouldCreate(ctx, 1)
-	if known && t.try.CreatedOtherwise(first, first, fields) == nil {
-		return nil, nil
-	}
 	if known {
-		if differs := t.try.CreatedAsReturned(first, fields); differs != nil {
+		differs := t.try.CreatedOtherwise(first, first, fields)
+		if differs == nil || !t.try.Answered && !t.try.Doubtful { // the hook returned something else before
 			return differs, nil
 		}
 	}
@@ -116,7 +116,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
 			return differs, failed
 		}
-	case !t.try.Recreates || !t.try.Doubtful: // the hook returned something else before
+	case !t.try.Recreates || !t.try.Doubtful:
 		return fields[0], nil
 	default:
 		lost = fields[0]
@@ -126,9 +126,11 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 
 var errNotShown = errors.New("a dry run does not show how a new object would be stored")
 
-// wouldCreate returns how a new child in place of the existing one would be stored, and whether a dry run shows that.
+// wouldCreate returns how a new child in place of the existing one would be stored, and whether a dry run shows that. Warnings of the API server
+// are not reported: they are about an object of another name, and are those of the write.
 func (t *trial) wouldCreate(ctx context.Context, round int) (created *object.Object, known bool, err error) {
 	create := t.try.Create(round)
+	ctx, _ = kube.CollectWarnings(ctx)
 	created, err = t.w.send(ctx, create, t.to)
 	return created, err == nil && created.GetName() == create.Object.GetName(), err
 }

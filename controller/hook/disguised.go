@@ -23,7 +23,7 @@ import (
 // An answer with children, and one for a parent without children, may have any other keys, as in Metacontroller.
 func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
 	shape, field := req.Shape, req.Shape.list()
-	if shape == Customizing || hasItem(answer[field]) {
+	if shape == Customizing || hasItem(answer[field]) || req.Finalizing && answer[fieldFinalized] == true && answer[field] != nil {
 		return nil
 	}
 	n := req.observed()

@@ -223,7 +223,7 @@ func TestDisguisedAnswerDeletesNothing(t *testing.T) {
 func TestFinalizedIsMeantWhateverElseItSays(t *testing.T) {
 	req := observing(t, newRequest(t), "a", "b")
 	req.Finalizing = true
-	for _, answer := range []string{`{finalized: true, message: bye}`, `{finalized: true, children: [], errors: 1}`, `{finalized: true, children: [], error: none}`} {
+	for _, answer := range []string{`{finalized: true, message: bye}`, `{finalized: true, children: [], errors: 1}`, `{finalized: true, children: [], error: none}`, `{finalized: true, children: [null]}`} {
 		if resp := ask(t, speakers["webhook"](t, answer), req); !resp.Finalized {
 			t.Errorf("%s: not finalized", answer)
 		}

@@ -144,7 +144,7 @@ func (o Op) Create(round int) Op {
 
 // CreatedOtherwise returns the first of the fields of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
-// as one that an admission webhook makes of the name. A field that the hook does not return counts only if it is itself one of fields, because
+// as one that an admission webhook makes of the name, unless the child lacks it. A field that the hook does not return counts only if it is itself one of fields, because
 // a new child also lacks what is set later, such as the volume of a service account in a Pod.
 func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	other := map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
@@ -156,7 +156,7 @@ func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	var found Path
 	choose := func(counts func(Path) bool) func(at Path, before, value, wanted any) bool {
 		return func(at Path, before, value, wanted any) bool {
-			stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) })
+			stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) || before == nil && v != nil && value != nil })
 			if stable && !equal(before, wanted) && counts(at) {
 				found = slices.Clone(at)
 			}
@@ -171,12 +171,6 @@ func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 		o.eachRemoved(first, choose(same))
 	}
 	return found
-}
-
-// CreatedAsReturned is CreatedOtherwise for the fields that the first new child has as the hook returned them, so that they are the same in any
-// other one.
-func (o Op) CreatedAsReturned(first *object.Object, fields []Path) Path {
-	return o.CreatedOtherwise(first, object.New(o.written()), fields)
 }
 
 // named returns o with the name of another object.
@@ -280,12 +274,12 @@ func concernedIn(path Path, have, result, want, last any, yield func(at Path, be
 	}
 	h, isList := tree.ArrayOf(have)
 	r, both := tree.ArrayOf(result)
-	if w, wanted := want.([]any); isList && both && wanted {
-		before, _ := last.([]any)
+	before, applied := last.([]any)
+	if w, wanted := want.([]any); isList && both && (wanted || want == nil && applied) {
 		if key := commonKey(h, r, tree.GoSlice(w), tree.GoSlice(before)); key != "" {
 			return concernedItems(path, key, h, r, w, before, yield)
 		}
-		if h.Len() == r.Len() && r.Len() == len(w) {
+		if wanted && h.Len() == r.Len() && r.Len() == len(w) {
 			return concernedByIndex(path, h, r, w, before, yield)
 		}
 	}

@@ -66,16 +66,17 @@ func TestChangedAnswerAfterRestart(t *testing.T) {
 func TestCreatedOtherwise(t *testing.T) {
 	want := podWith(t, "{}", "{image: a, cpu: 1000m, at: now, list: [{name: x, value: v}]}")
 	for name, c := range map[string]struct{ have, first, second, differs string }{
-		"the same":                      {"{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", ""},
-		"more fields":                   {"{image: a, theirs: 1}", "{image: a, theirs: 2}", "{image: a, theirs: 2}", ""},
-		"another value":                 {"{image: b}", "{image: a}", "{image: a}", "spec.image"},
-		"another one each time":         {"{at: t1}", "{at: t2}", "{at: t3}", ""},
-		"that and another value":        {"{at: t1, image: b}", "{at: t2, image: a}", "{at: t3, image: a}", "spec.image"},
-		"what the hook returned":        {"{image: a}", "{image: new}", "{image: new}", ""},
-		"an item that is not there":     {"{list: []}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list"},
-		"a value in an item":            {"{list: [{name: x, value: w}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list[0].value"},
-		"an unstable item elsewhere":    {"{list: [{name: o, value: p}, {name: x, value: w}]}", "{list: [{name: x, value: p}, {name: o, value: p}]}", "{list: [{name: x, value: q}, {name: o, value: p}]}", ""},
-		"an item among those of others": {"{list: [{name: o, value: p}, {name: x, value: v}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", ""},
+		"the same":                           {"{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", "{image: mirror/a, cpu: 1, at: t}", ""},
+		"more fields":                        {"{image: a, theirs: 1}", "{image: a, theirs: 2}", "{image: a, theirs: 2}", ""},
+		"another value":                      {"{image: b}", "{image: a}", "{image: a}", "spec.image"},
+		"another one each time":              {"{at: t1}", "{at: t2}", "{at: t3}", ""},
+		"that and another value":             {"{at: t1, image: b}", "{at: t2, image: a}", "{at: t3, image: a}", "spec.image"},
+		"what the hook returned":             {"{image: a}", "{image: new}", "{image: new}", ""},
+		"an unstable item that is not there": {"{list: [{name: y}]}", "{list: [{name: y}, {name: x, value: v, token: 1}]}", "{list: [{name: y}, {name: x, value: v, token: 2}]}", "spec.list"},
+		"an item that is not there":          {"{list: []}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list"},
+		"a value in an item":                 {"{list: [{name: x, value: w}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", "spec.list[0].value"},
+		"an unstable item elsewhere":         {"{list: [{name: o, value: p}, {name: x, value: w}]}", "{list: [{name: x, value: p}, {name: o, value: p}]}", "{list: [{name: x, value: q}, {name: o, value: p}]}", ""},
+		"an item among those of others":      {"{list: [{name: o, value: p}, {name: x, value: v}]}", "{list: [{name: x, value: v}]}", "{list: [{name: x, value: v}]}", ""},
 	} {
 		of := func(spec string) *object.Object { return podWith(t, "{}", spec) }
 		first, second := of(c.first), of(c.second)
@@ -101,6 +102,16 @@ func TestCreatedWithoutWhatIsSetLater(t *testing.T) {
 	removed := []Path{{"spec", "node"}}
 	if got := op.CreatedOtherwise(created("token-2"), created("token-3"), removed).String(); got != "spec.node" {
 		t.Errorf("%q differs, want spec.node, which the apply removes", got)
+	}
+}
+
+// A list that is not returned any more is compared by its items, so that one of another name each time does not matter.
+func TestListThatIsNotReturnedAnyMore(t *testing.T) {
+	want, have := podWith(t, "{}", "{image: a}"), podWith(t, "{}", "{image: a, list: [{name: data}, {name: token-1}]}")
+	op := Op{Verb: DryUpdate, Observed: have, Object: want, Wanted: want, Recreates: true, Doubtful: true, Last: podWith(t, "{}", "{image: a, list: [{name: data}]}").Map()}
+	created := func(token string) *object.Object { return podWith(t, "{}", "{image: a, list: [{name: "+token+"}]}") }
+	if got := op.CreatedOtherwise(created("token-2"), created("token-3"), op.Unsure()).String(); got != "spec.list[0]" {
+		t.Errorf("%q differs, want spec.list[0]", got)
 	}
 }
 
