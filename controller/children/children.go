@@ -262,7 +262,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		w.Log.Info("the child is as desired, and cannot be updated to record that", "child", object.RefOf(op.Object), "error", err)
 		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
-		w.Replacements.end(op.Object.GetUID(), w.Memory)
+		w.Replacements.failed(op, err, w.Memory)
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -301,6 +301,8 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 		return w.namespaceDelay(parent, try), nil
 	case err != nil && !full:
 		return 0, err
+	case full && w.Memory.waitsForOwn(try.Object.GetNamespace()):
+		return replacementTimeout, nil
 	case w.missing && errors.Is(err, plan.ErrGrows), full && !w.Replacements.begin(try.Observed, w.Memory), !full && w.Replacements.waits(try.Object.GetNamespace()):
 		return tightPollInterval, nil
 	}

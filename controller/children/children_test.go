@@ -135,8 +135,7 @@ func (f *fakeWriter) Do(ctx context.Context, op plan.Op) (*object.Object, error)
 	return f.result(ctx, op)
 }
 
-// A child is recreated only after dry runs of the update, and of a creation beside it, have shown that it differs, and one of the creation that
-// it can be created.
+// A child is recreated only after a dry run of the update has shown that it differs, and one of the creation that it can be created.
 func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c", nil)
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", errors.New("no"))
@@ -146,7 +145,7 @@ func TestChildIsNotDeletedBeforeNewOneIsAccepted(t *testing.T) {
 	for _, o := range []*object.Object{updated, wanted} {
 		o.Map()["data"] = map[string]any{"a": "b"}
 	}
-	const tried = "dry run of update, dry run of create, dry run of create"
+	const tried = "dry run of update, dry run of create"
 	for name, c := range map[string]struct {
 		update, create error
 		stored         *object.Object // by the update
@@ -239,8 +238,8 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply("a", false, create, recreate("a"))
 	w.Replacements = &Replacements{}
 	apply("", true, recreate("b")) // a does not exist again, also after other parents do not wait for it any more
-	w.Memory = of
-	w.Replacements.end("old-a", of)
+	w.Memory = NewMemory()
+	of = w.Memory
 	fails = errors.New("no")
 	apply("", false, recreate("a"))
 	fails = nil

@@ -27,8 +27,8 @@ type Memory struct {
 	// unknown has, for each child, a field of the last write that the API server does not know, while the hook returns it.
 	unknown map[object.Ref]unknownField
 
-	// replaced is the child that was deleted to be recreated in a full quota, until it exists again; see Replacements.
-	replaced *replacement
+	// replaced has, by namespace, the child that was deleted to be recreated in a full quota, until it exists again; see Replacements.
+	replaced map[string]replacement
 
 	sinceHooks
 
@@ -61,7 +61,7 @@ type repeated struct {
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}}
+	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}, replaced: map[string]replacement{}}
 	m.ResetHooks()
 	return m
 }

@@ -1,13 +1,14 @@
 package children
 
 import (
-	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/plan"
 )
 
 // Replacements are children, of all parents of a server, that were deleted to be recreated and for which a quota has room only in place of
@@ -52,39 +53,50 @@ func (r *Replacements) waitsLocked(namespace string) bool {
 func (r *Replacements) begin(child *object.Object, parent *Memory) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if parent.replaced != nil || r.waitsLocked(child.GetNamespace()) {
+	namespace := child.GetNamespace()
+	if parent.waitsForOwn(namespace) || r.waitsLocked(namespace) {
 		return false
 	}
 	if r.byNamespace == nil {
 		r.byNamespace = map[string]replacement{}
 	}
 	of := replacement{object.RefOf(child).Clone(), object.UIDOf(child), time.Now().Add(replacementTimeout)}
-	r.byNamespace[strings.Clone(child.GetNamespace())], parent.replaced = of, &of
+	r.byNamespace[of.child.Namespace], parent.replaced[of.child.Namespace] = of, of
 	return true
 }
 
-// end notes that a child of a parent was not deleted, or exists again.
-func (r *Replacements) end(child types.UID, parent *Memory) {
-	of := parent.replaced
-	if of == nil || of.uid != child {
-		return
-	}
-	parent.replaced = nil
+// waitsForOwn reports whether a child of the parent in a namespace is to exist again. Something else may have taken its room, which would
+// also take that of the next one.
+func (m *Memory) waitsForOwn(namespace string) bool {
+	_, waits := m.replaced[namespace]
+	return waits
+}
+
+// end ends a replacement of a parent.
+func (r *Replacements) end(of replacement, parent *Memory) {
+	namespace := of.child.Namespace
+	delete(parent.replaced, namespace)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if namespace := of.child.Namespace; r.byNamespace[namespace].uid == child {
+	if r.byNamespace[namespace].uid == of.uid {
 		delete(r.byNamespace, namespace)
 	}
 }
 
-// observe ends the replacement of a parent if the child exists again, or is not desired any more.
-func (r *Replacements) observe(observed, desired *object.Set, parent *Memory) {
-	of := parent.replaced
-	if of == nil {
-		return
+// failed notes that a write to a child of a parent has failed: it was not deleted, or cannot be created for another reason than the quota.
+func (r *Replacements) failed(op plan.Op, err error, parent *Memory) {
+	of, found := parent.replaced[op.Object.GetNamespace()]
+	if found && of.child == object.RefOf(op.Object) && (of.uid == op.Object.GetUID() || op.Creates() && !kube.ExceedsQuota(err)) {
+		r.end(of, parent)
 	}
-	now := observed.Get(of.child.Kind, of.child.Key)
-	if desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid {
-		r.end(of.uid, parent)
+}
+
+// observe ends the replacements of a parent whose children exist again, or are not desired any more.
+func (r *Replacements) observe(observed, desired *object.Set, parent *Memory) {
+	for _, of := range parent.replaced {
+		now := observed.Get(of.child.Kind, of.child.Key)
+		if desired.Get(of.child.Kind, of.child.Key) == nil || now != nil && now.GetUID() != of.uid {
+			r.end(of, parent)
+		}
 	}
 }

@@ -64,14 +64,13 @@ func (t *trial) recreateImmutable(ctx context.Context) (time.Duration, error) {
 	return t.w.applyOne(ctx, t.parent, plan.RecreateImmutable(t.try), t.to)
 }
 
-// immutableDiffers reports whether the child differs after the dry run has failed because a field is immutable. The field may be stored in
-// another form than the hook returns.
+// immutableDiffers reports whether the child differs after the dry run has failed because a field is immutable. If the hook returned the
+// same when the child was last written, or that is not known, the field may be stored in another form than the hook returns.
 func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
-	fields := t.try.Unsure()
-	if len(fields) == 0 && !t.try.Answered && !t.try.Doubtful {
+	if !t.try.Answered && !t.try.Doubtful {
 		return true, nil
 	}
-	differs, err := t.decide(ctx, fields, nil)
+	differs, err := t.decide(ctx, t.try.Unsure(), nil)
 	return differs != nil, err
 }
 
@@ -90,8 +89,7 @@ func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, 
 	return t.decide(ctx, unsure, lost)
 }
 
-// decide returns the first of the fields that differs: a new child would have another value, and the same in a second dry run, unless the
-// hook certainly returned something else before. If a dry run does not show this, it is the
+// decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
 // first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
 // is not recreated if the dry run has failed; if a field is lost then, that is an error.
 func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) (plan.Path, error) {
@@ -99,11 +97,8 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		return nil, nil
 	}
 	first, known, err := t.wouldCreate(ctx, 1)
-	if known {
-		differs := t.try.CreatedOtherwise(first, first, fields)
-		if differs == nil || !t.try.Answered && !t.try.Doubtful { // the hook returned something else before
-			return differs, nil
-		}
+	if known && t.try.CreatedOtherwise(first, first, fields) == nil {
+		return nil, nil
 	}
 	var second *object.Object
 	if known {
@@ -116,7 +111,7 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
 			return differs, failed
 		}
-	case !t.try.Recreates || !t.try.Doubtful:
+	case !t.try.Recreates:
 		return fields[0], nil
 	default:
 		lost = fields[0]

@@ -38,8 +38,7 @@ func (o Op) Confirm() (Op, bool) {
 // have another value, which [Op.Create] and [Op.CreatedOtherwise] find out, or, if that is not known, if another field manager has
 // written them.
 //
-// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure; also if it returned something
-// else and the child is recreated, because an admission webhook may change only creations.
+// If it is not known whether the hook returned the same, or a user requested the reconcile, all fields are unsure.
 //
 // lost is the first of the unsure fields that the child lacks and that the dry run has as the hook returned it: most likely somebody has
 // removed it.
@@ -58,8 +57,6 @@ func (p Policy) Changes(try Op, result *object.Object) (differs, lost Path, unsu
 			differs = removed(have, result, want, try.Last)
 		}
 		return differs, nil, unsure, nil
-	case !try.Answered && try.Recreates:
-		return nil, nil, try.concerned(result), nil
 	case !try.Answered:
 		differs = append(try.concerned(result), nil)[0]
 		return differs, nil, nil, nil
@@ -144,7 +141,7 @@ func (o Op) Create(round int) Op {
 
 // CreatedOtherwise returns the first of the fields of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
-// as one that an admission webhook makes of the name, unless the child lacks it. A field that the hook does not return counts only if it is itself one of fields, because
+// as one that an admission webhook makes of the name, unless the child lacks it and the answer may have changed. A field that the hook does not return counts only if it is itself one of fields, because
 // a new child also lacks what is set later, such as the volume of a service account in a Pod.
 func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	other := map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
@@ -156,7 +153,7 @@ func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	var found Path
 	choose := func(counts func(Path) bool) func(at Path, before, value, wanted any) bool {
 		return func(at Path, before, value, wanted any) bool {
-			stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) || before == nil && v != nil && value != nil })
+			stable := slices.ContainsFunc(other[at.String()], func(v any) bool { return equal(v, value) || !o.Answered && before == nil && v != nil && value != nil })
 			if stable && !equal(before, wanted) && counts(at) {
 				found = slices.Clone(at)
 			}
@@ -274,9 +271,10 @@ func concernedIn(path Path, have, result, want, last any, yield func(at Path, be
 	}
 	h, isList := tree.ArrayOf(have)
 	r, both := tree.ArrayOf(result)
-	before, applied := last.([]any)
-	if w, wanted := want.([]any); isList && both && (wanted || want == nil && applied) {
-		if key := commonKey(h, r, tree.GoSlice(w), tree.GoSlice(before)); key != "" {
+	before, _ := last.([]any)
+	if w, wanted := want.([]any); isList && both && (wanted || want == nil && len(before) > 0) {
+		key := commonKey(h, r, tree.GoSlice(w), tree.GoSlice(before))
+		if key != "" && (wanted || isPart(before, h, key)) {
 			return concernedItems(path, key, h, r, w, before, yield)
 		}
 		if wanted && h.Len() == r.Len() && r.Len() == len(w) {
@@ -284,6 +282,15 @@ func concernedIn(path Path, have, result, want, last any, yield func(at Path, be
 		}
 	}
 	return have == nil && result == nil || equal(have, result) || yield(path, have, result, want)
+}
+
+// isPart reports whether list has all items of some, by their key, and others too.
+func isPart(some []any, list tree.Array, key string) bool {
+	left := byKey(some, key)
+	for i := range list.Len() {
+		delete(left, identify(readMap(list.Index(i)), key))
+	}
+	return len(left) == 0 && len(some) < list.Len()
 }
 
 // concernedByIndex is concernedIn for lists whose items have no key. Such a list is written as a whole, so that what result lacks counts,
