@@ -291,8 +291,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
 // of the existing one, none of the namespace is recreated before the child exists again, since both would need the room. If it needs more than
-// the existing one, no other child of the parent may be missing either. Otherwise one may that does not exist yet: if it takes the room, the
-// parent has as many children as before.
+// the existing one, no other child of the parent may be missing either. Otherwise one may that does not exist yet: it is created after this one.
 func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to plan.Writer) (wait time.Duration, err error) {
 	_, _, err = w.do(ctx, parent, try, to)
 	full := errors.Is(err, plan.ErrTight)
@@ -310,13 +309,14 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, try plan.Op, to
 	return 0, nil
 }
 
-// tightDelay returns how long op, which may recreate a child, has to wait because another one takes its own place in a full quota; zero if
-// it does not wait.
+// tightDelay returns how long op, which creates or may recreate a child, has to wait because another one takes its own place in a full quota;
+// zero if it does not wait.
 func (w *Writer) tightDelay(op plan.Op) time.Duration {
-	if op.Replacement == nil && !op.Recreates || !w.Replacements.waits(op.Object.GetNamespace()) {
-		return 0
+	switch recreates := op.Replacement != nil || op.Recreates; {
+	case recreates && w.Replacements.waits(op.Object.GetNamespace()), op.Creates() && w.Replacements.precedes(op.Object, w.Memory):
+		return tightPollInterval
 	}
-	return tightPollInterval
+	return 0
 }
 
 // confirmDelay returns how long op has to wait because it needs a dry run and too many were done in a short time, such as after a

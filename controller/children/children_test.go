@@ -236,7 +236,9 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply("ca", false, recreate("c"), recreate("a"))
 	w.Replacements, w.Memory = &Replacements{}, NewMemory()
 	apply("a", false, create, recreate("a"))
+	apply("", true, create) // it would take the room of a
 	w.Replacements = &Replacements{}
+	apply("", false, create)
 	apply("", true, recreate("b")) // a does not exist again, also after other parents do not wait for it any more
 	w.Memory = NewMemory()
 	of = w.Memory

@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -72,6 +72,12 @@ func (m *Memory) waitsForOwn(namespace string) bool {
 	return waits
 }
 
+// precedes reports whether a child of the parent is to exist again before another one is created in its namespace, for which it makes room.
+func (r *Replacements) precedes(created *object.Object, parent *Memory) bool {
+	of, found := parent.replaced[created.GetNamespace()]
+	return found && of.child != object.RefOf(created) && r.waits(created.GetNamespace())
+}
+
 // end ends a replacement of a parent.
 func (r *Replacements) end(of replacement, parent *Memory) {
 	namespace := of.child.Namespace
@@ -83,10 +89,11 @@ func (r *Replacements) end(of replacement, parent *Memory) {
 	}
 }
 
-// failed notes that a write to a child of a parent has failed: it was not deleted, or cannot be created for another reason than the quota.
+// failed notes that a write to a child of a parent has failed: it was not deleted, or cannot be created for another reason than a quota, whose
+// error is Forbidden.
 func (r *Replacements) failed(op plan.Op, err error, parent *Memory) {
 	of, found := parent.replaced[op.Object.GetNamespace()]
-	if found && of.child == object.RefOf(op.Object) && (of.uid == op.Object.GetUID() || op.Creates() && !kube.ExceedsQuota(err)) {
+	if found && of.child == object.RefOf(op.Object) && (of.uid == op.Object.GetUID() || op.Creates() && !apierrors.IsForbidden(err)) {
 		r.end(of, parent)
 	}
 }

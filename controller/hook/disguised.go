@@ -23,7 +23,7 @@ import (
 // An answer with children, and one for a parent without children, may have any other keys, as in Metacontroller.
 func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
 	shape, field := req.Shape, req.Shape.list()
-	if shape == Customizing || hasItem(answer[field]) || req.Finalizing && answer[fieldFinalized] == true && answer[field] != nil {
+	if shape == Customizing || hasItem(answer[field]) {
 		return nil
 	}
 	n := req.observed()
@@ -31,7 +31,7 @@ func checkNone(answer map[string]any, req *Request, how decodeOptions) error {
 		return nil
 	}
 	what := fmt.Sprintf("no %s in the answer, which would delete the %d there %s", field, n, isOrAre(n))
-	if list, _ := answer[field].([]any); len(list) > 0 {
+	if list, _ := answer[field].([]any); len(list) > 0 && !(req.Finalizing && answer[fieldFinalized] == true) {
 		return within(fmt.Errorf("only null in the list %s, which would delete the %d there %s: answer with [] to delete them on purpose", field, n, isOrAre(n)), field)
 	}
 	if how.strict {

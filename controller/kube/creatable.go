@@ -27,7 +27,7 @@ func (w *Writer) dryCreate(ctx context.Context, client objects, op plan.Op) (*ob
 		return created, nil
 	case apierrors.IsAlreadyExists(err), lacksDryRun(err):
 		return op.Observed, nil
-	case ExceedsQuota(err):
+	case exceedsQuota(err):
 		if fits, grows := fitsInPlace(err, op.Object, op.Observed); fits && grows {
 			return nil, plan.ErrGrows
 		} else if fits {

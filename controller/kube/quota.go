@@ -13,8 +13,8 @@ import (
 	"metascript/controller/object"
 )
 
-// ExceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
-func ExceedsQuota(err error) bool {
+// exceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
+func exceedsQuota(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 

@@ -22,7 +22,7 @@ func TestExceedsQuota(t *testing.T) {
 		{apierrors.NewForbidden(pods, "p", errors.New("denied by a policy")), false},
 		{apierrors.NewBadRequest("exceeded quota"), false},
 	} {
-		if got := ExceedsQuota(c.err); got != c.want {
+		if got := exceedsQuota(c.err); got != c.want {
 			t.Errorf("%v: got %t, want %t", c.err, got, c.want)
 		}
 	}
