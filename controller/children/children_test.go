@@ -213,7 +213,6 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 		return op.Object, nil
 	}
 	w := newTestWriter()
-	of := w.Memory
 	apply := func(want string, waits bool, ops ...plan.Op) {
 		t.Helper()
 		deleted = ""
@@ -241,7 +240,7 @@ func TestOneChildAtATimeInFullQuota(t *testing.T) {
 	apply("", false, create)
 	apply("", true, recreate("b")) // a does not exist again, also after other parents do not wait for it any more
 	w.Memory = NewMemory()
-	of = w.Memory
+	of := w.Memory
 	fails = errors.New("no")
 	apply("", false, recreate("a"))
 	fails = nil
