@@ -146,8 +146,11 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.missing = w.missing || slices.ContainsFunc(ops, plan.Op.Creates)
-	loses := w.losing(ops)
-	ops = append(slices.DeleteFunc(slices.Clone(ops), loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !loses(op) })...)
+	losing := w.losing(ops)
+	loses := func(op plan.Op) bool { return losing[writtenTo(op)] }
+	if len(losing) > 0 {
+		ops = append(slices.DeleteFunc(slices.Clone(ops), loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !loses(op) })...)
+	}
 	var again time.Duration
 	errs := make([]error, len(ops))
 	for begin := 0; begin < len(ops); {
@@ -169,19 +172,23 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	return again, kube.Join(errs...)
 }
 
-// losing returns which of ops would remove a random value from a Secret that the hook has passed back, most likely for another one. That
-// yet another Secret has the value does not count, since the hook may not read it there.
-func (w *Writer) losing(ops []plan.Op) func(plan.Op) bool {
-	if w.response == nil || w.response.Holders == nil {
-		return func(plan.Op) bool { return false }
+// losing returns the Secrets from which one of ops would remove a random value that the hook has passed back, most likely for another one.
+// That yet another Secret has the value does not count, since the hook may not read it there.
+func (w *Writer) losing(ops []plan.Op) map[types.UID]bool {
+	if w.response == nil || len(w.response.Holders) == 0 {
+		return nil
 	}
-	removing := map[types.UID]bool{}
+	losing := map[types.UID]bool{}
 	for _, op := range ops {
-		secret := cmp.Or(op.Observed, op.Object).GetUID()
-		removing[secret] = slices.ContainsFunc(w.response.Holders[secret], func(value string) bool { return !op.Keeps(value) })
+		if secret := writtenTo(op); !op.Keeps(w.response.Holders[secret]) {
+			losing[secret] = true
+		}
 	}
-	return func(op plan.Op) bool { return removing[cmp.Or(op.Observed, op.Object).GetUID()] }
+	return losing
 }
+
+// writtenTo returns the UID of the existing object to which op writes; "" if it creates one.
+func writtenTo(op plan.Op) types.UID { return cmp.Or(op.Observed, op.Object).GetUID() }
 
 // independent reports whether two ops, which follow each other, can be done at the same time.
 func independent(a, b plan.Op) bool {

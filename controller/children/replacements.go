@@ -49,12 +49,11 @@ func (r *Replacements) waitsLocked(namespace string) bool {
 	return found
 }
 
-// begin notes that a child of a parent is to be recreated, and reports whether it may be.
+// begin notes that a child of a parent is to be recreated, and reports whether it may be. The parent must not wait for one of its own.
 func (r *Replacements) begin(child *object.Object, parent *Memory) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	namespace := child.GetNamespace()
-	if parent.waitsForOwn(namespace) || r.waitsLocked(namespace) {
+	if r.waitsLocked(child.GetNamespace()) {
 		return false
 	}
 	if r.byNamespace == nil {

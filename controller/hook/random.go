@@ -68,9 +68,9 @@ func (s *Script) random(req *Request, redactor *redact.Redactor, back *passedBac
 	return r
 }
 
-// Holders are the observed Secrets, that are not being deleted, in which a random value stands that the script passed back, with these values as they stand in data. The
-// value is nowhere else: when such a Secret was deleted, the script would get another one, if the key of the server or the UID of the parent is
-// another one by then.
+// Holders are the observed Secrets, that are not being deleted, in which a random value stands that the script passed back, with these values
+// as they stand in data. The value is nowhere else: when such a Secret was deleted, the script would get another one, if the key of the server
+// or the UID of the parent is another one by then.
 type Holders map[types.UID][]string
 
 // Has reports whether a Secret is one of them.

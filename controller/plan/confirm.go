@@ -141,8 +141,9 @@ func (o Op) Create(round int) Op {
 
 // CreatedOtherwise returns the first of the fields of the child of try that a new child would have otherwise, according to two dry runs of its
 // creation; nil if there is none. A field that is already as the hook returned it does not count, nor one that is another one each time, such
-// as one that an admission webhook makes of the name, unless the child lacks it and the answer may have changed. A field that the hook does not return counts only if it is itself one of fields, because
-// a new child also lacks what is set later, such as the volume of a service account in a Pod.
+// as one that an admission webhook makes of the name, unless the child lacks it and the answer may have changed. A field that the hook does not
+// return counts only if it is itself one of fields, because a new child also lacks what is set later, such as the volume of a service account
+// in a Pod.
 func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 	other := map[string][]any{} // what second has in fields in which the child differs; items that the child lacks have one path
 	first, second = named(first, o.Observed), named(second, o.Observed)

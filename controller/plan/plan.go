@@ -21,6 +21,8 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -91,17 +93,13 @@ func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Obs
 // Annotates reports whether o updates nothing of a child that is as desired but the annotation LastApplied.
 func (o Op) Annotates() bool { return o.Verb == Update && o.Why == otherApplied }
 
-// Keeps reports whether a Secret has a value, as it stands in data, after o.
-func (o Op) Keeps(value string) bool {
-	if o.Wanted == nil {
-		return false
+// Keeps reports whether a Secret has all values, as they stand in data, after o.
+func (o Op) Keeps(values []string) bool {
+	if len(values) == 0 || o.Wanted == nil {
+		return len(values) == 0
 	}
-	for _, kept := range object.New(o.written()).TextsAt("data") {
-		if kept == value {
-			return true
-		}
-	}
-	return false
+	kept := slices.Collect(maps.Values(object.New(o.written()).TextsAt("data")))
+	return !slices.ContainsFunc(values, func(value string) bool { return !slices.Contains(kept, value) })
 }
 
 // Try returns the dry run that has to succeed before o, and false if o needs none. A child that is to be replaced is not deleted

@@ -101,9 +101,11 @@ func TestWebhooks(t *testing.T) {
 	runScripts(t, slices.DeleteFunc(scripts(t), func(s script) bool { return !s.says(mark) }), setupWebhooks)
 }
 
-// slots limit how many scripts run at the same time. Scripts that take long have slots of their own, since they mostly wait; but if all of
-// them began at once, with their servers and clusters, no API server would answer in time.
+// longSlots limit how many scripts that take long run at the same time. They mostly wait, and need none of slots; but if all of them began at
+// once, with their servers and clusters, no API server would answer in time.
 var longSlots = make(chan struct{}, 4)
+
+// slots limit how many of the other scripts run at the same time.
 var slots = sync.OnceValue(func() chan struct{} {
 	return make(chan struct{}, flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int))
 })
