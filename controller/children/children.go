@@ -89,7 +89,14 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		return plan.Plan{}, err
 	}
 	lacking, ending := lacksChild(children, response.Children)
-	planned, err := plan.Children(children, response.Children, w.Policy(parent, response.Holders))
+	policy := w.Policy(parent, response.Holders)
+	planned, err := plan.Children(children, response.Children, policy)
+	for _, op := range planned.Applied {
+		err = errors.Join(err, policy.NoteWritten(op, op.Observed))
+	}
+	if len(planned.Applied) > 0 {
+		w.Memory.spells.Store(w.Memory.written.Spells())
+	}
 	w.missing, w.unfinished = lacking, ending || err != nil
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
@@ -550,7 +557,7 @@ func (w *Writer) unknownManager(live *object.Object, op plan.Op) string {
 	if applied := plan.AppliedBy(live); applied != "" && applied != op.Content {
 		return "another controller with the field manager " + kube.FieldManager + ", of this server or of Metacontroller, writes it too: have only one of them return it"
 	}
-	return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+	return "no other field manager owns it, so that the API server or an admission webhook changes it, somebody removes it, or another controller with the field manager " + kube.FieldManager + " creates it too"
 }
 
 // othersIn returns the field managers that own a field of a child, other than ours, as text.
@@ -595,8 +602,14 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 				continue
 			}
 			t := trial{w, parent, op, to}
-			if op.Doubtful && t.storedAsReturned(ctx) {
-				continue
+			if op.Doubtful {
+				differs, same := t.storedAsReturned(ctx)
+				if same {
+					continue
+				}
+				if differs != nil {
+					op.Differs = differs
+				}
 			}
 			w.reportSuppressed(parent, op)
 		}

@@ -74,10 +74,11 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 	return differs != nil, err
 }
 
-// storedAsReturned reports whether a dry run shows that the child is as a new one would be stored, and remembers it then.
-func (t *trial) storedAsReturned(ctx context.Context) bool {
-	differs, err := t.immutableDiffers(ctx)
-	return !differs && err == nil && t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, nil) == nil
+// storedAsReturned reports whether a dry run shows that the child is as a new one would be stored, and remembers it then. Otherwise it
+// returns the field that differs, if that is known.
+func (t *trial) storedAsReturned(ctx context.Context) (differs plan.Path, same bool) {
+	differs, err := t.decide(ctx, t.try.Unsure(), nil)
+	return differs, differs == nil && err == nil && t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, nil) == nil
 }
 
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.
@@ -90,8 +91,9 @@ func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, 
 }
 
 // decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
-// first that another field manager has written, if it is known that the hook returned the same before, and else the first of all. A child
-// is not recreated if the dry run has failed; if a field is lost then, that is an error.
+// first that another field manager has written; of a child that is updated in place, if it is not known whether the hook returned the same
+// before, the first of all. If there is none, and a child that would be recreated has lost a field, or may be as it was written before or
+// not, that is an error.
 func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) (plan.Path, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -107,16 +109,16 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 	switch {
 	case known:
 		return t.try.CreatedOtherwise(first, second, fields), nil
-	case t.try.Answered:
-		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || lost == nil {
-			return differs, failed
-		}
-	case !t.try.Recreates:
+	case !t.try.Answered && !t.try.Recreates:
 		return fields[0], nil
-	default:
+	}
+	if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || t.try.Answered && lost == nil {
+		return differs, failed
+	}
+	if lost == nil {
 		lost = fields[0]
 	}
-	return nil, fmt.Errorf("it is not known whether %s differs in %s, so that it is not deleted: %w", object.Describe(t.try.Observed), lost, cmp.Or(err, errNotShown))
+	return nil, fmt.Errorf("%s is not recreated: whether a new one would have another %s is not known, since the dry run that creates one, under another name, has failed. Delete it to replace it: %w", object.Describe(t.try.Observed), lost, cmp.Or(err, errNotShown))
 }
 
 var errNotShown = errors.New("a dry run does not show how a new object would be stored")

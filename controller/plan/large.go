@@ -52,7 +52,7 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 // then, but with the Recreate methods it has deleted the child before. So with these methods the child is an error.
 func (p Policy) large(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	op, suppressed, err = p.serverSide(have, want, method)
-	if op == nil || err != nil || method != Recreate && method != RollingRecreate {
+	if op == nil || op.Why == "" || err != nil || method != Recreate && method != RollingRecreate {
 		return op, suppressed, err
 	}
 	return nil, nil, fmt.Errorf("%s cannot be written with method %s: its copy in the annotation %s, which dynamic apply keeps, would not fit into the %d KiB that the API server takes in annotations; set spec.applyStrategy: ServerSideApply, or method InPlace, or split it into several objects",

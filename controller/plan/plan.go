@@ -160,9 +160,10 @@ func (p Policy) mark(child *object.Object) error {
 }
 
 // A Plan has the writes for the children of a parent. Suppressed are not done, since the method of the child is OnDelete: an Update or
-// Apply of each child in which a field differs.
+// Apply of each child in which a field differs. Applied are not done either, since these children are as server-side apply last wrote them,
+// according to managedFields: [Policy.NoteWritten] can remember that, so that it is known later whether the hook returns something else.
 type Plan struct {
-	Ops, Suppressed []Op
+	Ops, Suppressed, Applied []Op
 }
 
 // missing is why a child is created.
@@ -180,6 +181,8 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 		switch {
 		case err != nil:
 			failed = append(failed, err)
+		case op != nil && op.Why == "":
+			plan.Applied = append(plan.Applied, *op)
 		case op != nil:
 			plan.Ops = append(plan.Ops, *op)
 		case left != nil:

@@ -34,7 +34,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (op, suppre
 	if found.why == "" && inPlace(method) && remembered(have) != "" {
 		found.why, found.migrate = notApplied, true
 	}
-	if found.why == "" {
+	if found.why == "" && found.last == nil {
 		return nil, nil, nil
 	}
 	op.Observed, op.Migrate, op.Why = have, found.migrate, found.why

@@ -182,6 +182,32 @@ func TestEqualFieldsNeedNoApplyWithoutMemory(t *testing.T) {
 	}
 }
 
+func TestAppliedChildIsRemembered(t *testing.T) {
+	want := parseObject(t, wanted)
+	have := applied(t, want, nil)
+	policy := onServerSide(Recreate).of(t, configOf(t, want))
+	policy.Memory = Memory{}
+	plan, err := Children(setOf(have), setOf(want), policy)
+	if err != nil || len(plan.Ops) > 0 || len(plan.Applied) != 1 {
+		t.Fatalf("got %v, %v, %v", texts(plan.Ops), texts(plan.Applied), err)
+	}
+	other := object.Copy(want)
+	set("newer", "spec", "image")(other)
+	before, err := Children(setOf(have), setOf(other), policy)
+	if err != nil || len(before.Ops) != 1 || !before.Ops[0].Doubtful {
+		t.Errorf("without Memory, another answer is known to be another one: %v, %v", texts(before.Ops), err)
+	}
+	if err := policy.NoteWritten(plan.Applied[0], have); err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = Children(setOf(have), setOf(want), policy); err != nil || len(plan.Ops)+len(plan.Applied) > 0 {
+		t.Errorf("it is not remembered: %v, %v, %v", texts(plan.Ops), texts(plan.Applied), err)
+	}
+	if plan, err = Children(setOf(have), setOf(other), policy); err != nil || len(plan.Ops) != 1 || plan.Ops[0].Doubtful || plan.Ops[0].Answered {
+		t.Errorf("another answer is not known to be another one: %v, %v", texts(plan.Ops), err)
+	}
+}
+
 func TestServerSideApplyFollowsMethod(t *testing.T) {
 	want := parseObject(t, wanted)
 	have := applied(t, want, set("old", "spec", "image"))
