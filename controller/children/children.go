@@ -95,6 +95,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		err = errors.Join(err, policy.NoteWritten(op, op.Observed))
 	}
 	if len(planned.Applied) > 0 {
+		planned.Applied = nil // they are remembered, and may be large
 		w.Memory.spells.Store(w.Memory.written.Spells())
 	}
 	w.missing, w.unfinished = lacking, ending || err != nil

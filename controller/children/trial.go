@@ -70,14 +70,14 @@ func (t *trial) immutableDiffers(ctx context.Context) (bool, error) {
 	if !t.try.Answered && !t.try.Doubtful {
 		return true, nil
 	}
-	differs, err := t.decide(ctx, t.try.Unsure(), nil)
+	differs, err := t.decide(ctx, t.try.Unsure(), nil, false)
 	return differs != nil, err
 }
 
 // storedAsReturned reports whether a dry run shows that the child is as a new one would be stored, and remembers it then. Otherwise it
 // returns the field that differs, if that is known.
 func (t *trial) storedAsReturned(ctx context.Context) (differs plan.Path, same bool) {
-	differs, err := t.decide(ctx, t.try.Unsure(), nil)
+	differs, err := t.decide(ctx, t.try.Unsure(), nil, false)
 	return differs, differs == nil && err == nil && t.w.noteWritten(ctx, t.parent, t.try, t.try.Observed, nil) == nil
 }
 
@@ -87,14 +87,15 @@ func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, 
 	if differs != nil || err != nil {
 		return differs, err
 	}
-	return t.decide(ctx, unsure, lost)
+	return t.decide(ctx, unsure, lost, true)
 }
 
 // decide returns the first of the fields that differs: a new child would have another value. If a dry run does not show this, it is the
 // first that another field manager has written; of a child that is updated in place, if it is not known whether the hook returned the same
 // before, the first of all. If there is none, and a child that would be recreated has lost a field, or may be as it was written before or
-// not, that is an error.
-func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) (plan.Path, error) {
+// not, that is an error. accepted says that the dry run of the update was accepted, so that it would change all of the fields. If it was
+// refused, because one of them is immutable, and the hook may have returned something else, the fields may also be equal in meaning.
+func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path, accepted bool) (plan.Path, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
@@ -111,9 +112,10 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path) 
 		return t.try.CreatedOtherwise(first, second, fields), nil
 	case !t.try.Answered && !t.try.Recreates:
 		return fields[0], nil
-	}
-	if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || t.try.Answered && lost == nil {
-		return differs, failed
+	case t.try.Answered || accepted:
+		if differs, failed := t.changedByOthers(ctx, fields); differs != nil || failed != nil || t.try.Answered && lost == nil {
+			return differs, failed
+		}
 	}
 	if lost == nil {
 		lost = fields[0]

@@ -51,13 +51,12 @@ func (m Memory) ForgetSpelled() {
 
 // noteApplied records that server-side apply did op, with this result. back says that dynamic apply is configured.
 func (m Memory) noteApplied(stored *object.Object, op Op, back bool) error {
-	config := op.Object
-	print, sorted, err := fingerprints(stored, config)
+	print, sorted, err := fingerprints(stored, op.Object)
 	if err != nil {
 		return err
 	}
 	o := outcome{applied: op.Content, print: print, sorted: sorted, back: back}
-	for d := lacks(contentOf(stored), config.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), config.Map(), o.spelled...) {
+	for d := lacks(contentOf(stored), op.Object.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), op.Object.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, strings.Clone(d.String()))
 	}
 	m[object.UIDOf(stored)] = o

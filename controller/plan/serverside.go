@@ -34,14 +34,14 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (op, suppre
 	if found.why == "" && inPlace(method) && remembered(have) != "" {
 		found.why, found.migrate = notApplied, true
 	}
-	if found.why == "" && found.last == nil {
+	if found.why == "" && (found.last == nil || p.owned(have).Updated) { // what an update has set may not have been applied
 		return nil, nil, nil
 	}
 	op.Observed, op.Migrate, op.Why = have, found.migrate, found.why
 	op.Differs, op.Last, op.Answered, op.Doubtful = found.differs, found.last, found.answered, found.doubtful
 	switch {
 	case inPlace(method):
-		if !found.answered && !found.migrate {
+		if found.why != "" && !found.answered && !found.migrate {
 			op.Cleared = config.cleared(have, p.Kept[have.GetUID()])
 		}
 		return op, nil, nil

@@ -191,6 +191,13 @@ func TestAppliedChildIsRemembered(t *testing.T) {
 	if err != nil || len(plan.Ops) > 0 || len(plan.Applied) != 1 {
 		t.Fatalf("got %v, %v, %v", texts(plan.Ops), texts(plan.Applied), err)
 	}
+	fields := policy.owned(have)
+	fields.Updated = true
+	updated := policy
+	updated.Owned = func(*object.Object) ownership.Fields { return fields }
+	if plan, err := Children(setOf(have), setOf(want), updated); err != nil || len(plan.Ops)+len(plan.Applied) > 0 {
+		t.Errorf("after an update: got %v, %v, %v", texts(plan.Ops), texts(plan.Applied), err)
+	}
 	other := object.Copy(want)
 	set("newer", "spec", "image")(other)
 	before, err := Children(setOf(have), setOf(other), policy)
