@@ -105,7 +105,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short PRIORITY='nice -n 5' test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; about an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; two to three hours on two cores
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(PRIORITY) $(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
