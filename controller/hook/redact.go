@@ -14,8 +14,7 @@ import (
 // redactor returns the Redactor of ctx, or a new one, after it has added the Secrets of the request.
 func (req *Request) redactor(ctx context.Context) *redact.Redactor {
 	r := redact.FromContext(ctx)
-	r.Add(req.Parent)
-	r.AddSets(req.Children, req.Related)
+	r.AddRequest(req.Parent, req.Children, req.Related)
 	return r
 }
 

@@ -122,6 +122,7 @@ func (b *treeBuilder) controller(r *reconcile.Reconciler, parent *object.Object)
 		c.Script = history.Digest(loaded.Built.Digest)
 	}
 	b.redactor.Add(parent)
+	b.redactor.AddPublic(parent)
 	b.redactor.Add(bound.Clients.Credentials.Secrets()...)
 	b.problem(r, c)
 	in := tree.Input{Parent: parent, Hides: b.hides, Writes: b.last(r, parent, c)}

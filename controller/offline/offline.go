@@ -127,9 +127,10 @@ func (s *Sync) declaration() (*spec.Declaration, error) {
 // redactor returns a Redactor with the values of the Secrets that the hook sees.
 func (s *Sync) redactor() *redact.Redactor {
 	r := redact.New(s.Parent.GetKind(), s.Parent.GetNamespace(), s.Parent.GetName())
-	r.Add(s.Parent)
 	r.Add(s.Children...)
 	r.Add(s.Related...)
+	r.Add(s.Parent)
+	r.AddPublic(s.Parent)
 	return r
 }
 

@@ -36,7 +36,9 @@ type redactors struct {
 // called by the goroutine that processes the parent.
 func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Context, done func()) {
 	redactor := redact.New(key.Kind.Kind, key.Namespace, key.Name, r.binding.Name)
-	redactor.Add(r.binding.Parent(key))
+	parent := r.binding.Parent(key)
+	redactor.Add(parent)
+	redactor.AddPublic(parent)
 	if state := r.states.find(key); state != nil && state.secrets != nil {
 		redactor.AddPast(state.secrets)
 	}

@@ -33,25 +33,22 @@ func (r *Redactor) Error(err error) error {
 	if err == nil || r.Empty() {
 		return err
 	}
-	var texts []string
-	note := func(text string) string { texts = append(texts, text); return text }
-	(&cleaner{note, note}).error(err)
-	values, enough := r.begin()
-	clean, masked := map[string]string{}, map[string]string{}
+	values, enough := r.values()
 	if !enough {
-		for i, text := range withoutAll(texts) {
-			clean[texts[i]], masked[texts[i]] = text, ""
-		}
-	} else {
-		for i, marked := range marksOf(texts, values) {
-			clean[texts[i]] = r.without(texts[i], marked, func(string) string { return Mark })
-			masked[texts[i]] = r.without(texts[i], marked, stars)
+		return (&cleaner{withoutAll, func(string) string { return "" }}).error(err)
+	}
+	with := func(replace func(string) string) func(string) string {
+		known := map[string]string{} // an error and those that wrap it have the same texts
+		return func(text string) string {
+			clean, found := known[text]
+			if !found {
+				clean = r.without(text, values, replace)
+				known[text] = clean
+			}
+			return clean
 		}
 	}
-	return (&cleaner{
-		func(text string) string { return clean[text] },
-		func(text string) string { return masked[text] },
-	}).error(err)
+	return (&cleaner{with(func(string) string { return Mark }), with(stars)}).error(err)
 }
 
 // stars returns an asterisk for each character of text.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"metascript/controller/object"
+	"metascript/controller/secretvalues"
 )
 
 // The values of a Secret before a change may still be secret, and the API server may quote objects that contain them. So they are
@@ -39,7 +40,7 @@ func (r *Redactor) outdated() []*object.Object {
 		if now[versionOf(o)] {
 			continue
 		}
-		if size += sizeOf(o); len(kept) == maxPast || size > maxPastBytes {
+		if size += secretvalues.Size(o); len(kept) == maxPast || size > maxPastBytes {
 			break
 		}
 		kept = append(kept, o)

@@ -6,29 +6,42 @@
 //
 // # What is found
 //
-// Each part of four bytes or more of a value, where it stands in a text as it is, in base64 at any offset (also the
-// alphabet for URLs), in hexadecimal, and in lower case. The text may be escaped twice: by backslashes as Go, JSON, YAML
-// and JavaScript write them, by percent signs, as HTML; and white space may be another one. A value of less than four bytes
-// is found where it stands in quotes. What was derived in another way, such as a hash or a number that was computed, is
-// not found.
+// See [secretvalues.Search]: each part of eight bytes or more of a value, and whole values, in each way in which the text can be read. What was
+// derived in another way, such as a hash or a number that was computed, is not found. The whole word is replaced, and in quotes all between
+// them, so that what is replaced does not show how much of it was found.
 //
-// Words that are common in our errors and in those of the API server are not redacted, and neither are the words that are passed to
-// New, unless the text beside them is part of a value: they would be in the text whatever a Secret contains.
+// # What is public
+//
+// A text may have parts that a user of the parent has written, and that happen to be in a value. If these were replaced, the user would
+// learn that they are: with enough guesses, all of the value. So what is in a public text is not replaced: the parent, and whatever else is
+// added with [Redactor.AddPublic]. It does not matter how a script has changed it: see [public]. Words that are common in our errors
+// and in those of the API server are not replaced either.
+//
+// # What an observer can learn
+//
+// Of a text that does not depend on a Secret, nothing: none of it is replaced, whatever the Secret is, if it was made from public texts in
+// one of the ways of [public], and from constants. From a constant that a value has too, an observer who can read the script learns this.
+// If a text was made from a public text in another way, such as in reverse, an observer learns from each whether it has eight bytes that
+// are in a value, or a whole value: this is log2(n) bits at most of a text with n such words.
+//
+// Of a text that shows a value, an observer who can write public texts learns whether the value is in these: it is shown then. This tells no
+// more than the one bit that the guess is right, and a guess must have the whole word. So a value that is one of n, such as a number of
+// four digits, is found with n guesses, which are one public text. Such values must not be in texts.
 //
 // # What it costs
 //
-// Nothing without Secrets. Otherwise all values are searched once for each text, or each batch of texts. There is no index, so
-// that a Secret of 1 MiB costs some tens of milliseconds and no memory. A Redactor that has searched
-// maxScanned bytes replaces each further text as a whole.
+// Nothing without Secrets. Of each version of a Secret, what is searched is made once, when the first text is searched for it, and kept with
+// about ten times the size of its values, for the Secrets that were used last. Then a text costs about the same beside any number of Secrets. If the Secrets
+// of one reconcile are larger than maxSize, each text is replaced as a whole.
 package redact
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"sync"
 
 	"metascript/controller/object"
+	"metascript/controller/secretvalues"
 )
 
 const (
@@ -38,42 +51,31 @@ const (
 	tooMuch = "[redacted: the Secrets of this object are too large to search this text for their values]"
 )
 
-// maxScanned is how many bytes one Redactor searches at most, which takes about a second.
-const maxScanned = 256 << 20
-
-// shortest is the minimum length of a part of a value that is found. It is also the width of the window of the search.
-const shortest = 4
+// maxSize is the size of the values of Secrets, in bytes, up to which texts are searched.
+const maxSize = 16 << 20
 
 // A Redactor has Secrets, and removes their values from texts. It is safe for concurrent use. A nil Redactor has no Secrets,
 // and none can be added.
 type Redactor struct {
-	public    map[string]bool // words that stay, in lower case
-	withholds bool            // see Withholding
+	public    public
+	withholds bool // see Withholding
 
 	mu      sync.Mutex // guards the fields below; it is not locked together with that of another Redactor
 	seen    map[*object.Object]bool
 	secrets []*object.Object // those that were seen, in this order
 	past    []*object.Object // see AddPast
 	texts   []string         // secret texts that are not from a Secret
-	scanned int
 }
 
-// New returns a Redactor without Secrets. It does not redact words, such as the name of the parent.
+// New returns a Redactor without Secrets. It does not redact public words, such as the name of the parent.
 func New(words ...string) *Redactor {
-	r := &Redactor{public: map[string]bool{}, seen: map[*object.Object]bool{}}
-	for _, word := range words {
-		for _, part := range tokens(word) {
-			r.public[strings.ToLower(part)] = true
-		}
-		r.public[strings.ToLower(word)] = true
-	}
+	r := &Redactor{seen: map[*object.Object]bool{}}
+	r.public.texts = words
 	return r
 }
 
 // IsSecret reports whether o is a Secret.
-func IsSecret(o *object.Object) bool { return isSecret(o.GroupVersionKind()) }
-
-func isSecret(kind object.Kind) bool { return kind.Group == "" && kind.Kind == "Secret" }
+func IsSecret(o *object.Object) bool { return secretvalues.Is(o) }
 
 // Add adds the Secrets among objects. It ignores nil and other objects.
 func (r *Redactor) Add(objects ...*object.Object) {
@@ -97,7 +99,7 @@ func (r *Redactor) AddSets(sets ...*object.Set) {
 			continue
 		}
 		for _, kind := range set.Kinds() {
-			if isSecret(kind) {
+			if secretvalues.IsKind(kind) {
 				r.Add(set.Group(kind)...)
 			}
 		}
@@ -118,24 +120,45 @@ func (r *Redactor) AddTexts(texts ...string) {
 	}
 }
 
+// AddPublic adds objects that the users of the parent can write or see, such as the parent: what is in them is not redacted. Of a Secret, only
+// its metadata is public. It ignores nil.
+func (r *Redactor) AddPublic(objects ...*object.Object) {
+	if r != nil {
+		r.public.add(func() { r.public.objects = appendNew(r.public.objects, objects) })
+	}
+}
+
+// AddRequest adds what a hook gets: the Secrets in it, and as public the parent, related objects, and what others than the hook have written
+// into children. The sets may be nil.
+func (r *Redactor) AddRequest(parent *object.Object, children, related *object.Set) {
+	if r == nil {
+		return
+	}
+	r.Add(parent)
+	r.AddSets(children, related)
+	r.AddPublic(parent)
+	r.public.add(func() {
+		r.public.children = appendNew(r.public.children, []*object.Set{children})
+		r.public.sets = appendNew(r.public.sets, []*object.Set{related})
+	})
+}
+
 // Text returns text without the values of Secrets.
 func (r *Redactor) Text(text string) string {
 	return r.Texts([]string{text})[0]
 }
 
-// Texts returns texts without the values of Secrets. It takes about as long as for one text.
+// Texts returns texts without the values of Secrets.
 func (r *Redactor) Texts(texts []string) []string {
 	if r.Empty() || !slices.ContainsFunc(texts, func(text string) bool { return text != "" }) {
-		return texts // the values are not searched for nothing, and it does not count
+		return texts
 	}
-	values, enough := r.begin()
-	if !enough {
-		return withoutAll(texts)
-	}
-	marks := marksOf(texts, values)
+	values, enough := r.values()
 	clean := make([]string, len(texts))
 	for i, text := range texts {
-		clean[i] = r.without(text, marks[i], func(string) string { return Mark })
+		if clean[i] = withoutAll(text); enough {
+			clean[i] = r.without(text, values, func(string) string { return Mark })
+		}
 	}
 	return clean
 }
@@ -160,95 +183,50 @@ func (r *Redactor) Secrets() (secrets []*object.Object, texts []string) {
 	return slices.Concat(r.secrets, r.past), slices.Clone(r.texts)
 }
 
-// begin returns the values for one search, and counts it. enough is false if the search would exceed maxScanned.
-func (r *Redactor) begin() (values iter.Seq[value], enough bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	secrets, texts := slices.Clone(r.secrets), slices.Clone(r.texts)
-	for _, o := range r.past {
-		if !r.seen[o] {
-			secrets = append(secrets, o)
+// values returns what is searched for. enough is false if it is larger than maxSize.
+func (r *Redactor) values() (values []*secretvalues.Values, enough bool) {
+	secrets, texts := r.Secrets()
+	size := 0
+	for _, o := range secrets {
+		if size += secretvalues.Size(o); size > maxSize {
+			return nil, false
 		}
 	}
 	for _, o := range secrets {
-		r.scanned += scans(sizeOf(o))
+		values = append(values, secretvalues.Of(o))
 	}
-	for _, text := range texts {
-		r.scanned += scans(len(text))
+	if len(texts) > 0 {
+		values = append(values, secretvalues.OfTexts(texts))
 	}
-	return eachOf(secrets, texts), r.scanned <= maxScanned
+	return values, true
 }
 
-// withoutAll returns the replacements for texts that are not searched.
-func withoutAll(texts []string) []string {
-	clean := make([]string, len(texts))
-	for i, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			clean[i] = tooMuch
+// withoutAll returns what replaces a text that is not searched.
+func withoutAll(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return tooMuch
+}
+
+// without returns text with each word replaced that has a part of a value.
+func (r *Redactor) without(text string, values []*secretvalues.Values, replace func(string) string) string {
+	var secret []span
+	for _, found := range secretvalues.Search(text, values) {
+		if at := (span{found.From, found.To}); !isCommon(text, at) && !r.public.has(found.Plain) {
+			secret = append(secret, wordAt(text, at))
 		}
 	}
-	return clean
-}
-
-// without returns text with each marked run replaced.
-func (r *Redactor) without(text string, marked []bool, replace func(string) string) string {
+	if len(secret) == 0 {
+		return text
+	}
 	var clean strings.Builder
 	at := 0
-	for from, to := range runs(text, marked) {
-		if r.stays(text, from, to) {
-			continue
-		}
-		clean.WriteString(text[at:from])
-		clean.WriteString(replace(text[from:to]))
-		at = to
-	}
-	if at == 0 {
-		return text
+	for _, s := range merged(secret) {
+		clean.WriteString(text[at:s.from])
+		clean.WriteString(replace(text[s.from:s.to]))
+		at = s.to
 	}
 	clean.WriteString(text[at:])
 	return clean.String()
-}
-
-// gap is the maximum length of the text between two runs that is replaced with them: a part that is too short to be found,
-// or an unknown kind of escape.
-const gap = shortest - 1
-
-// runs returns the beginnings and ends of the marked runs in text, in whole characters.
-func runs(text string, marked []bool) iter.Seq2[int, int] {
-	return func(yield func(int, int) bool) {
-		for i := 0; i < len(marked); i++ {
-			if !marked[i] {
-				continue
-			}
-			from, to := i, i+1
-			for next := to; next < len(marked) && next-to <= gap; next++ {
-				if marked[next] {
-					to = next + 1
-				} else if isSpace(text[next]) {
-					break
-				}
-			}
-			i = to - 1
-			if from, to = around(text, from, to); from < to && !yield(from, to) {
-				return
-			}
-		}
-	}
-}
-
-// around extends text[from:to] to whole characters, and removes the white space at its ends.
-func around(text string, from, to int) (int, int) {
-	for from > 0 && text[from]&0xC0 == 0x80 {
-		from--
-	}
-	for to < len(text) && text[to]&0xC0 == 0x80 {
-		to++
-	}
-	for from < to && isSpace(text[from]) {
-		from++
-	}
-	for from < to && isSpace(text[to-1]) {
-		to--
-	}
-	return from, to
 }

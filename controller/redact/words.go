@@ -1,49 +1,102 @@
 package redact
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
 
-// common are words of four or more letters that are common in errors of the API server and in ours. They reveal nothing
-// about a value.
-var common = words(`
-	invalid value values forbidden required unsupported supported duplicate immutable field fields internal error errors
-	admission webhook webhooks denied denies request requested could cannot find found resource resources kind kinds group
-	version apiversion metadata name names namespace namespaces label labels selector annotation annotations spec status
-	data type types string strings number integer boolean array list object objects null true false none must consist
-	lower upper case alphanumeric character characters start starts with regex used validation long more most than bytes
-	limit unknown default defaults create created update updated delete deleted deletion apply applied patch exists
-	already conflict conflicts because from into this that have been when while since after before timeout deadline
-	exceeded context connection refused server http https secret secrets configmap configmaps service services pods
-	deployment deployments statefulset script hook sync finalize customize parent children child controller expected
-	unexpected missing undefined property properties function call line column json yaml base64 example should valid
-	subdomain domain letters digits inside only cluster local port ports image container containers template redacted star
-	jsonnet inline panic certificate certificates authority verify signed failed begin adopted another backup belong differs
-	give instead lost match method methods needs other random recreated restore return returned stands want wants
-`)
+	"metascript/controller/secretvalues"
+)
 
-func words(list string) map[string]bool {
-	all := map[string]bool{}
-	for _, word := range strings.Fields(list) {
-		all[word] = true
+// A span is a part of a text.
+type span struct{ from, to int }
+
+// merged sorts spans, and merges those that overlap or touch.
+func merged(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	out := spans[:1]
+	for _, s := range spans[1:] {
+		if last := &out[len(out)-1]; s.from <= last.to {
+			last.to = max(last.to, s.to)
+		} else {
+			out = append(out, s)
+		}
 	}
-	return all
+	return out
 }
 
-// stays reports whether text[from:to] is not redacted although it is in a value: it is part of one common word, and the text
-// beside that word is not part of a value.
-func (r *Redactor) stays(text string, from, to int) bool {
-	word := strings.ToLower(whole(text, from, to, isWord))
-	return common[word] || r.public[word] || r.public[strings.ToLower(whole(text, from, to, isName))]
+// wordAt returns the word of text with a part of a value at s, without the punctuation around it. If s is between quotes, it is all between them.
+func wordAt(text string, s span) span {
+	for s.from < s.to && isSpace(text[s.from]) {
+		s.from++
+	}
+	for s.to > s.from && isSpace(text[s.to-1]) {
+		s.to--
+	}
+	if between, found := quoteAt(text, s); found {
+		return between
+	}
+	for s.from > 0 && !isEnd(text[s.from-1]) {
+		s.from--
+	}
+	for s.to < len(text) && !isEnd(text[s.to]) {
+		s.to++
+	}
+	return trimmed(text, s)
 }
 
-// whole returns text[from:to] extended to whole words, without the characters around them.
-func whole(text string, from, to int, in func(byte) bool) string {
-	for from > 0 && in(text[from-1]) && in(text[from]) {
+// isEnd reports whether c is at the end of a word.
+func isEnd(c byte) bool { return isSpace(c) || isQuote(c) }
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
+
+// trimmed returns s without the punctuation at its ends.
+func trimmed(text string, s span) span {
+	for s.from < s.to && strings.IndexByte("([{", text[s.from]) >= 0 {
+		s.from++
+	}
+	for s.to > s.from && strings.IndexByte(",;:.)]}", text[s.to-1]) >= 0 {
+		s.to--
+	}
+	return s
+}
+
+// quoteAt returns what is between the quotation marks around s, in one line. An escaped quotation mark is one too.
+func quoteAt(text string, s span) (span, bool) {
+	from := s.from - 1
+	for from >= 0 && !isQuote(text[from]) && text[from] != '\n' {
 		from--
 	}
-	for to < len(text) && in(text[to]) && in(text[to-1]) {
-		to++
+	if from < 0 || text[from] == '\n' {
+		return span{}, false
 	}
-	return strings.TrimFunc(text[from:to], func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
+	escaped := from > 0 && text[from-1] == '\\'
+	for to := s.to; to < len(text) && text[to] != '\n'; to++ {
+		if text[to] == text[from] && (text[to-1] == '\\') == escaped {
+			if escaped {
+				to--
+			}
+			return span{from + 1, max(to, s.to)}, true
+		}
+	}
+	return span{}, false
+}
+
+// isCommon reports whether s is in common words only: they are in the text whatever a Secret contains.
+func isCommon(text string, s span) bool {
+	for s.from > 0 && isWord(text[s.from-1]) && isWord(text[s.from]) {
+		s.from--
+	}
+	for s.to < len(text) && isWord(text[s.to]) && isWord(text[s.to-1]) {
+		s.to++
+	}
+	words := tokens(text[s.from:s.to])
+	for _, word := range words {
+		if !secretvalues.IsCommon(word) {
+			return false
+		}
+	}
+	return len(words) > 0
 }
 
 // tokens returns the words in text.
@@ -55,9 +108,4 @@ func isWord(c byte) bool {
 	return c >= 0x80 || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-func isName(c byte) bool { return isWord(c) || c == '-' || c == '.' || c == '_' }
-
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
-
-// Common reports whether a value of a Secret is a word that is common in objects and errors, such as true. It reveals nothing there.
-func Common(value string) bool { return common[strings.ToLower(value)] }

@@ -5,14 +5,13 @@
 // A [Scrubber] has a random key, which is never stored, and the values of the Secrets that were added to it. It replaces:
 //
 //   - each value in data and stringData of a Secret, however short, also in its annotations of kubectl apply and of this program;
-//   - a value of [shortest] bytes or more wherever else it stands in a text: as it is, without the white space around it, in lower case, in
-//     base64 at any offset (also in the alphabet for URLs), in hexadecimal, and with the escapes of JSON (also twice), URLs and HTML;
-//   - each word of a value that looks like a password, also in the texts of a value that is JSON: see strong;
+//   - a value of four bytes or more wherever else it stands in a text, in each way in which the text can be read: see package secretvalues;
+//   - each text in a value that is secret on its own, such as a password in a connection string: see [secretvalues.Texts];
 //   - a number that is written like a value of [shortestNumber] digits or more.
 //
-// These stay: a value that is a common word of the API, such as true or default; see [redact.Common]. A value of less than [boundedBelow]
-// bytes within a longer word. A value that does not look like a password, in names of fields and objects; a value of any kind in
-// apiVersion, kind, uid and resourceVersion.
+// These stay: a value that is a common word of the API, such as true or default; see [secretvalues.IsCommon]. A value of less than six bytes
+// within a longer word. A value that does not look like a password, in names of fields and objects; a value of any kind in apiVersion,
+// kind, uid and resourceVersion of an object.
 //
 // A value is replaced by "redacted-sha256-" and 32 hexadecimal digits, which is a valid name and label. What was base64 of a value becomes
 // base64 of this text, so that a script that decodes it gets the same text as where the value stood as it is.
@@ -25,8 +24,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"iter"
 	"math"
@@ -35,7 +32,7 @@ import (
 	"strings"
 
 	"metascript/controller/object"
-	"metascript/controller/redact"
+	"metascript/controller/secretvalues"
 	"metascript/engine/packed"
 	"metascript/engine/tree"
 )
@@ -43,11 +40,8 @@ import (
 // Prefix begins every text that replaces a value.
 const Prefix = "redacted-sha256-"
 
-const (
-	shortest       = 4 // bytes of a value that is found outside of its Secret
-	shortestNumber = 6 // digits of a value that is found as a number
-	boundedBelow   = 6 // bytes: a value that is shorter is found only as a whole word
-)
+// shortestNumber is the number of digits of a value that is found as a number.
+const shortestNumber = 6
 
 // A Scrubber replaces the values of the Secrets that were added to it. It is used by one goroutine at a time.
 type Scrubber struct {
@@ -56,10 +50,11 @@ type Scrubber struct {
 
 	added    map[packed.Ref]bool // Secrets that were added
 	values   map[[sha256.Size]byte]bool
-	patterns index
+	patterns *secretvalues.Index[pattern]
 	plain    *plainTexts
 	written  written // what was left as it is
 	late     bool
+	isObject bool     // what is looked at is an object
 	path     []step   // of the value that is looked at
 	entries  []entry  // of the maps that are looked at
 	redacted []string // the paths of what was replaced in an object
@@ -76,7 +71,7 @@ type step struct {
 func New() *Scrubber {
 	s := &Scrubber{key: make([]byte, sha256.Size), seed: maphash.MakeSeed(), added: map[packed.Ref]bool{}, values: map[[sha256.Size]byte]bool{}}
 	_, _ = rand.Read(s.key) // never fails
-	s.patterns, s.plain, s.written = newIndex(s.seed), &plainTexts{seed: s.seed}, newWritten()
+	s.patterns, s.plain, s.written = &secretvalues.Index[pattern]{}, &plainTexts{seed: s.seed}, newWritten()
 	return s
 }
 
@@ -98,7 +93,7 @@ const maxAdded = 1 << 16
 
 // Add adds the values of o, if it is a Secret. It ignores nil and other objects.
 func (s *Scrubber) Add(o *object.Object) {
-	if o == nil || !redact.IsSecret(o) {
+	if o == nil || !secretvalues.Is(o) {
 		return
 	}
 	if p := o.Packed(); !p.IsZero() {
@@ -110,37 +105,29 @@ func (s *Scrubber) Add(o *object.Object) {
 		}
 		s.added[p.Ref()] = true
 	}
-	content, _ := tree.MapOf(o.Value())
-	eachValue(content, s.AddText)
-	for key, text := range o.GetAnnotations() {
-		if before := applied(key, text); before != nil {
-			eachValue(before, s.AddText)
-		}
+	for value := range secretvalues.Each(o) {
+		s.AddText(value)
 	}
 }
 
 // AddText adds a value that is as secret as that of a Secret.
 func (s *Scrubber) AddText(value string) {
-	if len(value) < shortest || redact.Common(value) {
-		return
-	}
 	sum := s.sum(value)
 	if s.values[sum] {
 		return
 	}
 	s.values[sum] = true
-	s.plain.clear()
-	s.late = s.late || s.written.mayHaveValue(value)
-	s.patterns.add(value, s.mark(value))
-	// A file from which a Secret was made often ends with a line break, and who reads the value often removes it. The mark is that of the
-	// value, so that a script that removes it gets the same text.
-	if trimmed := strings.TrimSpace(value); trimmed != value && len(trimmed) >= shortest && !redact.Common(trimmed) {
-		s.late = s.late || s.written.mayHaveValue(trimmed)
-		s.patterns.add(trimmed, s.mark(value))
-	}
-	for word := range wordsOf(value) {
-		s.late = s.late || s.written.mayHaveValue(word)
-		s.patterns.add(word, s.mark(word))
+	for text := range secretvalues.Texts(value) {
+		mark := s.mark(text.Text)
+		if text.Text == strings.TrimSpace(value) {
+			// A file from which a Secret was made often ends with a line break, and who reads the value often removes it. The mark is that of
+			// the value, so that a script that removes it gets the same text.
+			mark = s.mark(value)
+		}
+		if s.patterns.Put(text.Text, pattern{mark, text.Strong}) {
+			s.plain.clear()
+			s.late = s.late || text.Strong && s.written.mayHaveValue(text.Text)
+		}
 	}
 }
 
@@ -151,60 +138,19 @@ func (s *Scrubber) Late() bool { return s.late }
 // Values returns how many values were added.
 func (s *Scrubber) Values() int { return len(s.values) }
 
-// dataFields are the fields of a Secret with its values.
-var dataFields = []string{"data", "stringData"}
-
-// eachValue calls use with each value of a Secret, decoded.
-func eachValue(secret tree.Map, use func(string)) {
-	for _, field := range dataFields {
-		content, _ := secret.Get(field)
-		values, ok := tree.MapOf(content)
-		if !ok {
-			continue
-		}
-		for _, v := range values.All() {
-			if value, _ := plain(v, field); value != "" {
-				use(value)
-			}
-		}
-	}
-}
-
-// plain returns a value of a Secret as who uses the Secret gets it, and whether it was in base64.
-func plain(v any, field string) (value string, encoded bool) {
-	if v == nil {
-		return "", false
-	}
-	text, ok := v.(string)
-	if !ok {
-		text = fmt.Sprint(tree.Native(v))
-	}
-	if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
-		return string(decoded), true
-	}
-	return text, false
-}
-
-// applied returns the object in an annotation with the last applied configuration; nil if it is another annotation.
-func applied(key, text string) tree.Map {
-	var before map[string]any
-	if !strings.HasSuffix(key, appliedSuffix) || json.Unmarshal([]byte(text), &before) != nil || before == nil {
-		return nil
-	}
-	return tree.GoMap(before)
-}
-
-// appliedSuffix ends the names of annotations with an earlier state of an object.
-const appliedSuffix = "/last-applied-configuration"
-
 // Object returns the content of o as JSON without the values, and the paths of what was replaced. The Secrets among the objects that are
 // written together must be added before.
 func (s *Scrubber) Object(o *object.Object) (content []byte, redacted []string, err error) {
-	return s.JSON(o.Value())
+	return s.json(o.Value(), true)
 }
 
-// JSON is Object for any JSON-shaped value.
+// JSON is Object for any other JSON-shaped value, such as a status.
 func (s *Scrubber) JSON(v any) (text []byte, redacted []string, err error) {
+	return s.json(v, false)
+}
+
+func (s *Scrubber) json(v any, isObject bool) (text []byte, redacted []string, err error) {
+	s.isObject = isObject
 	s.path, s.entries, s.redacted = s.path[:0], s.entries[:0], nil
 	if s.buffer, err = s.append(s.buffer[:0], v); err != nil {
 		return nil, nil, err
@@ -285,16 +231,23 @@ func (s *Scrubber) appendText(dst []byte, text string) []byte {
 
 // number replaces a number that is written like a value by another one of as many digits.
 func (s *Scrubber) number(v any, text string) any {
-	if len(text) < shortestNumber || len(text) > maxDigits || !s.patterns.has(text) {
+	digits := strings.TrimPrefix(text, "-")
+	_, isValue := s.patterns.Has(text)
+	_, areValue := s.patterns.Has(digits)
+	if len(digits) < shortestNumber || !isValue && !areValue {
 		return v
 	}
 	s.note()
 	sum := s.sum(text)
-	low := int64(math.Pow10(len(text) - 1))
-	return low + int64(binary.BigEndian.Uint64(sum[:])%uint64(9*low))
+	low := int64(math.Pow10(min(len(digits), maxDigits) - 1))
+	other := low + int64(binary.BigEndian.Uint64(sum[:])%uint64(9*low))
+	if text != digits {
+		return -other
+	}
+	return other
 }
 
-// maxDigits is the maximum length of a number that is replaced. The result fits into an int64.
+// maxDigits is the maximum length of a number in place of another one. It fits into an int64.
 const maxDigits = 18
 
 // appendList is append for a list.
@@ -379,7 +332,7 @@ func sorted(text []byte, begin int, entries []entry) []byte {
 
 // appendField is append for a field of a map, whose key is the end of the path. secret: the map is a Secret.
 func (s *Scrubber) appendField(dst []byte, secret bool, key string, v any) ([]byte, error) {
-	if secret && slices.Contains(dataFields, key) {
+	if secret && slices.Contains(secretvalues.Fields, key) {
 		if values, ok := tree.MapOf(v); ok {
 			return tree.AppendJSON(dst, s.data(values, key))
 		}
@@ -404,16 +357,16 @@ func isSecret(m tree.Map) bool {
 
 // annotation returns the annotation with the last applied configuration of a Secret without its values; false if it is another one.
 func (s *Scrubber) annotation(key, text string) (clean string, found bool) {
-	if !strings.HasSuffix(key, appliedSuffix) || !strings.Contains(text, `"Secret"`) {
+	if !secretvalues.IsApplied(key) || !strings.Contains(text, `"Secret"`) {
 		return "", false
 	}
 	s.note()
-	before := applied(key, text)
+	before := secretvalues.Applied(key, text)
 	if before == nil {
 		return s.mark(text), true // it cannot be read: nothing of it is shown
 	}
-	inner := &Scrubber{key: s.key, seed: s.seed, patterns: s.patterns, plain: s.plain, written: s.written}
-	content, _, err := inner.JSON(before)
+	inner := &Scrubber{key: s.key, patterns: s.patterns, plain: s.plain, written: s.written}
+	content, _, err := inner.json(before, true)
 	if err != nil {
 		return s.mark(text), true
 	}
@@ -424,7 +377,7 @@ func (s *Scrubber) annotation(key, text string) (clean string, found bool) {
 func (s *Scrubber) data(values tree.Map, field string) map[string]any {
 	out := map[string]any{}
 	for key, item := range values.All() {
-		value, encoded := plain(item, field)
+		value, encoded := secretvalues.Plain(item, field)
 		if value == "" {
 			out[key] = item
 			continue
@@ -446,6 +399,8 @@ func (s *Scrubber) data(values tree.Map, field string) map[string]any {
 func (s *Scrubber) isName() bool {
 	n := len(s.path)
 	switch {
+	case !s.isObject:
+		return false
 	case n == 2 && s.path[0].key == "metadata":
 		return s.path[1].key == "name" || s.path[1].key == "namespace" || s.path[1].key == "generateName"
 	case n == 4 && s.path[0].key == "metadata" && s.path[1].key == "ownerReferences":
@@ -458,6 +413,8 @@ func (s *Scrubber) isName() bool {
 func (s *Scrubber) isFixed() bool {
 	n := len(s.path)
 	switch {
+	case !s.isObject:
+		return false
 	case n == 1:
 		return s.path[0].key == "apiVersion" || s.path[0].key == "kind"
 	case n == 2 && s.path[0].key == "metadata":

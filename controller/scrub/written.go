@@ -1,6 +1,12 @@
 package scrub
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"encoding/hex"
+
+	"metascript/controller/secretvalues"
+	"metascript/engine/tree"
+)
 
 // written is a set of the parts of all texts that were left as they are. It has false positives, and no false negatives. With it, a value
 // that becomes known later is not overlooked in what is written already and cannot be changed.
@@ -31,7 +37,7 @@ func places(text string, visit func(at uint32) bool) {
 
 // note adds a text.
 func (w written) note(text string) {
-	places(text, func(at uint32) bool {
+	places(secretvalues.Fold(text), func(at uint32) bool {
 		w.bits[at/64] |= 1 << (at % 64)
 		return true
 	})
@@ -39,6 +45,7 @@ func (w written) note(text string) {
 
 // mayHave reports whether text may be in a text that was noted.
 func (w written) mayHave(text string) bool {
+	text = secretvalues.Fold(text)
 	has := len(text) >= part
 	places(text, func(at uint32) bool {
 		has = w.bits[at/64]&(1<<(at%64)) != 0
@@ -47,16 +54,34 @@ func (w written) mayHave(text string) bool {
 	return has
 }
 
-// mayHaveValue reports whether a value, or what is base64 of it, may be in a text that was noted. It is false for values that do not look
-// like a password: they are in many texts for other reasons.
+// mayHaveValue reports whether a value may be in a text that was noted: as it is, with the escapes of JSON, in base64 or in hexadecimal digits.
 func (w written) mayHaveValue(value string) bool {
-	if !strong(value) || w.bits == nil {
+	if w.bits == nil {
 		return false
 	}
 	for before := range 3 {
-		if w.mayHave(core(base64.StdEncoding, value, before)) {
+		if w.mayHave(core(value, before)) {
 			return true
 		}
 	}
-	return w.mayHave(value)
+	return w.mayHave(value) || w.mayHave(asJSON(value)) || w.mayHave(hex.EncodeToString([]byte(value)))
+}
+
+// core returns the characters of base64 that depend on value alone, if it is encoded after before other bytes and before any others.
+func core(value string, before int) string {
+	form := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:before] + value))
+	from, to := 0, len(form)
+	if before > 0 {
+		from = before + 1
+	}
+	if (before+len(value))%3 != 0 {
+		to--
+	}
+	return form[from:max(from, to)]
+}
+
+// asJSON returns value with the escapes of JSON.
+func asJSON(value string) string {
+	text := tree.AppendText(nil, value)
+	return string(text[1 : len(text)-1])
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,8 +29,8 @@ func APIServer(next http.RoundTripper) http.RoundTripper {
 // Webhook returns a round tripper for calls of a webhook. A span has the URL without its user and its query, which may be secret.
 func Webhook(next http.RoundTripper) http.RoundTripper {
 	return &transport{next, func(r *http.Request) (string, attribute.KeyValue) {
-		address := (&url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: r.URL.Path}).String()
-		return r.Method, attribute.String("url.full", redact.FromContext(r.Context()).Text(address))
+		path := strings.Join(redact.FromContext(r.Context()).Texts(strings.Split(r.URL.EscapedPath(), "/")), "/")
+		return r.Method, attribute.String("url.full", r.URL.Scheme+"://"+r.URL.Host+path)
 	}}
 }
 

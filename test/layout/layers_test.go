@@ -64,6 +64,7 @@ var layers = []string{
 	"absent",  // texts that are made of missing values
 	"scrub",   // the values of Secrets in whole objects
 	"redact",
+	"secretvalues", // the values of Secrets, and where they are in texts
 	"overlap",
 	"metrics",
 	"lease",

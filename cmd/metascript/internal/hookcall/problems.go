@@ -178,6 +178,7 @@ func (c *Call) statusProblems(redactor *redact.Redactor, answer *hook.Response) 
 func (c *Call) redactor() *redact.Redactor {
 	r := redact.New(c.Parent.GetKind(), c.Parent.GetNamespace(), c.Parent.GetName())
 	r.Add(c.Parent.Object)
+	r.AddPublic(c.Parent.Object)
 	r.Add(objectsOf(c.Children)...)
 	r.Add(objectsOf(c.Related)...)
 	return r

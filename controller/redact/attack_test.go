@@ -1,0 +1,112 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+
+	"metascript/controller/object"
+)
+
+// ways are what scripts do with texts of a parent. A way may use both texts.
+var ways = map[string]func(a, b string) string{
+	"as it is":      func(a, b string) string { return a + " " + b },
+	"in upper case": func(a, b string) string { return strings.ToUpper(a + " " + b) },
+	"in lower case": func(a, b string) string { return strings.ToLower(a + " " + b) },
+	"in base64":     func(a, b string) string { return base64.StdEncoding.EncodeToString([]byte(a)) },
+	"in base64 twice": func(a, b string) string {
+		return base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(a))))
+	},
+	"in base64, joined": func(a, b string) string { return base64.URLEncoding.EncodeToString([]byte(a + ":" + b)) },
+	"in hex":            func(a, b string) string { return hex.EncodeToString([]byte(a)) },
+	"joined":            func(a, b string) string { return a + b },
+	"joined by a dash":  func(a, b string) string { return "x-" + a + "-" + b },
+	"joined by a list":  func(a, b string) string { return strings.Join(strings.Split(a, ""), "") },
+	"reordered":         func(a, b string) string { return b + ":" + a },
+	"sliced":            func(a, b string) string { return a[1 : len(a)-1] },
+	"as Go shows it":    func(a, b string) string { return fmt.Sprintf("%q", []string{a, b}) },
+	"as an address":     func(a, b string) string { return "https://" + url.PathEscape(a) + "/?q=" + url.QueryEscape(b) },
+	"within another":    func(a, b string) string { return "size-" + a + "-of-web" },
+	"padded":            func(a, b string) string { return fmt.Sprintf("%20s|%s", a, b) },
+}
+
+// A user guesses parts of a value, in parents whose texts the script shows. No guess has an effect: the text is the same as beside another Secret.
+func TestGuessesHaveNoEffect(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, value := range []string{"vN8#kQz2-Wp!rT5", "postgres://app:q7R_m2+Xv9@db/x", "4821", "271828", "b1946ac92492d2347c6235b4d2611184", "correct horse battery staple"} {
+		secret := secretWith(map[string]string{"password": value})
+		for name, way := range ways {
+			for range 40 {
+				from := 3 + r.IntN(len(value)-3)
+				to := from + 1 + r.IntN(len(value)-from)
+				if r.IntN(3) == 0 {
+					from, to = 0, len(value)
+				}
+				a, b := value[from:to], value[max(0, from-5):from]
+				if r.IntN(2) == 0 {
+					a, b = value[from:(from+to)/2], value[(from+to)/2:to]
+				}
+				if len(a) < 3 || len(b) < 3 {
+					continue // texts that are shorter are public only as a part of a text
+				}
+				text := "sync.star:7:13: spec.size is " + way(a, b) + ", want small or large"
+				quoted := fmt.Sprintf("Invalid value: %q: a valid label must", way(a, b))
+				for place, parent := range parentsWith(a, b) {
+					redactor := New("Site", "default", "w", "sites")
+					redactor.Add(secret)
+					redactor.AddPublic(parent)
+					for _, text := range []string{text, quoted} {
+						if got := redactor.Text(text); got != text {
+							t.Errorf("%q in %s, %s: %s", a+"|"+b, place, name, got)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// parentsWith returns objects with two texts at different places.
+func parentsWith(a, b string) map[string]*object.Object {
+	thing := func(meta map[string]any, spec any) *object.Object {
+		return object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": meta, "spec": spec})
+	}
+	letters := []any{}
+	for _, c := range strings.Split(a, "") {
+		letters = append(letters, c)
+	}
+	return map[string]*object.Object{
+		"spec":        thing(nil, map[string]any{"size": a, "tag": b}),
+		"annotations": thing(map[string]any{"annotations": map[string]any{"x": a + "/" + b}}, nil),
+		"a list":      thing(nil, []any{a, int64(3), b}),
+		"letters":     thing(nil, map[string]any{"letters": letters, "other": b}),
+		"base64":      thing(nil, map[string]any{"encoded": base64.StdEncoding.EncodeToString([]byte(a)), "b": b}),
+		"keys":        thing(map[string]any{"labels": map[string]any{a: "x", b: "y"}}, nil),
+	}
+}
+
+// What shows a value shows nothing of it, also if a user has guesses that are parts of it, or of the right alphabet.
+func TestGuessesDoNotShowValues(t *testing.T) {
+	const digits = "0123456789abcdef"
+	var all strings.Builder // each text of four digits
+	for i := range 1 << 16 {
+		fmt.Fprintf(&all, "%04x ", i)
+	}
+	for _, value := range []string{"vN8#kQz2-Wp!rT5", "b1946ac92492d2347c6235b4d2611184", "271828314159"} {
+		for _, guesses := range []string{all.String(), digits, strings.Repeat(digits, 20), value[:len(value)-3], value[3:], value[:8], "x" + value[4:]} {
+			r := New()
+			r.Add(secretWith(map[string]string{"password": value}))
+			r.AddPublic(parentsWith(guesses, digits)["spec"])
+			for _, show := range shown {
+				got := r.Text("the password is " + show(value) + ".")
+				if strings.Contains(strings.ToLower(got), strings.ToLower(value[2:8])) || !strings.Contains(got, Mark) {
+					t.Errorf("%.60q shows %q: %s", guesses, value, got)
+				}
+			}
+		}
+	}
+}

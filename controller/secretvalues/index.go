@@ -1,0 +1,172 @@
+package secretvalues
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// seed is that of all hashes of this process.
+var seed = maphash.MakeSeed()
+
+// An Index finds texts as a whole, each with a T. It keeps a hash of each text and not the text, so its size is that of some words for each text.
+// It is not safe for concurrent use while it is changed. The zero value has no text.
+type Index[T any] struct {
+	bits    []uint64 // of the starts with which texts begin: most places end here
+	buckets map[start]*bucket[T]
+	count   int
+}
+
+// A start is the first four bytes of a text.
+type start uint32
+
+// A bucket has the texts with one start.
+type bucket[T any] struct {
+	lengths []int // the longest first
+	texts   map[sized]T
+}
+
+// sized identifies a text by its length and its hash.
+type sized struct {
+	n   int
+	sum uint64
+}
+
+const fewestBits = 1 << 7
+
+// Put adds a text of at least four bytes, and reports whether it is new. The T of one that the Index has stays.
+func (x *Index[T]) Put(text string, of T) (added bool) {
+	var space [256]byte
+	folded := appendFolded(space[:0], text)
+	if len(folded) < shortest {
+		return false
+	}
+	if x.count >= len(x.bits)*64/8 && len(x.bits) < 1<<20/64 {
+		x.widen()
+	}
+	s := startOf(folded)
+	b := x.buckets[s]
+	if b == nil {
+		if x.buckets == nil {
+			x.buckets = map[start]*bucket[T]{}
+		}
+		b = &bucket[T]{texts: map[sized]T{}}
+		x.buckets[s] = b
+		x.mark(s)
+	}
+	key := sized{len(folded), maphash.Bytes(seed, folded)}
+	if _, found := b.texts[key]; found {
+		return false
+	}
+	b.texts[key] = of
+	x.count++
+	if i, found := slices.BinarySearchFunc(b.lengths, len(folded), func(a, b int) int { return b - a }); !found {
+		b.lengths = slices.Insert(b.lengths, i, len(folded))
+	}
+	return true
+}
+
+// widen doubles the bits.
+func (x *Index[T]) widen() {
+	x.bits = make([]uint64, max(fewestBits/64, 4*len(x.bits)))
+	for s := range x.buckets {
+		x.mark(s)
+	}
+}
+
+func (x *Index[T]) place(s start) uint32 {
+	return uint32(uint64(uint32(s)*0x9E3779B1) * uint64(len(x.bits)*64) >> 32)
+}
+
+func (x *Index[T]) mark(s start) {
+	at := x.place(s)
+	x.bits[at/64] |= 1 << (at % 64)
+}
+
+func (x *Index[T]) maybe(s start) bool {
+	if len(x.bits) == 0 {
+		return false
+	}
+	at := x.place(s)
+	return x.bits[at/64]&(1<<(at%64)) != 0
+}
+
+func startOf(text []byte) start {
+	return start(text[0])<<24 | start(text[1])<<16 | start(text[2])<<8 | start(text[3])
+}
+
+// Has reports whether the whole text is in the Index, and what was put with it.
+func (x *Index[T]) Has(text string) (of T, found bool) {
+	var space [256]byte
+	folded := appendFolded(space[:0], text)
+	if x.count == 0 || len(folded) < shortest {
+		return of, false
+	}
+	b := x.buckets[startOf(folded)]
+	if b == nil {
+		return of, false
+	}
+	of, found = b.texts[sized{len(folded), maphash.Bytes(seed, folded)}]
+	return of, found
+}
+
+// A Match is a text of an Index in a Reading: its bytes from From to To.
+type Match[T any] struct {
+	From, To int
+	Of       T
+}
+
+// The cost of a search is limited to this many bytes that are compared for each byte of a reading, and at least. A text needs more if it and
+// a value repeat themselves.
+const (
+	costly      = 64
+	costlyAtAll = 1 << 20
+)
+
+func limitFor(r *Reading) int { return max(costlyAtAll, costly*len(r.Text)) }
+
+// Find returns the texts in a reading of which accept returns true: at each place, the longest one. enough is false if it would cost too much.
+func (x *Index[T]) Find(r *Reading, accept func(T) bool) (matches []Match[T], enough bool) {
+	if x.count == 0 || len(r.Text) < shortest {
+		return nil, true
+	}
+	left := limitFor(r)
+	for i, s := 0, startOf(r.Text)>>8; i+shortest <= len(r.Text); i++ {
+		s = s<<8 | start(r.Text[i+shortest-1])
+		if !x.maybe(s) {
+			continue
+		}
+		n, of := x.at(r.Text, i, s, accept, &left)
+		if left < 0 {
+			return nil, false
+		}
+		if n > 0 {
+			matches = append(matches, Match[T]{i, i + n, of})
+		}
+	}
+	return matches, true
+}
+
+// at returns the longest text with the start s that is in reading at i.
+func (x *Index[T]) at(reading []byte, i int, s start, accept func(T) bool, left *int) (n int, of T) {
+	b := x.buckets[s]
+	if b == nil {
+		return 0, of
+	}
+	for _, n := range b.lengths {
+		if i+n > len(reading) || n < bounded && !isWhole(reading, i, i+n) {
+			continue
+		}
+		if *left -= n; *left < 0 {
+			return 0, of
+		}
+		if of, found := b.texts[sized{n, maphash.Bytes(seed, reading[i:i+n])}]; found && accept(of) {
+			return n, of
+		}
+	}
+	return 0, of
+}
+
+// isWhole reports whether text[from:to] is not a part of a longer word.
+func isWhole(text []byte, from, to int) bool {
+	return (from == 0 || !isLetter(text[from-1])) && (to == len(text) || !isLetter(text[to]))
+}

@@ -1,0 +1,144 @@
+package secretvalues
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Found is a part of a text that is in a value.
+type Found struct {
+	From, To int    // in the text
+	Plain    string // the part of the value, folded
+}
+
+// Search returns the parts of a text that are in one of values. These are
+//
+//   - each part of [Part] bytes or more of a value, in each reading that is not derived;
+//   - each of the texts in a value as a whole, in each reading; see [Texts];
+//   - a value of less than four bytes where it stands in quotes.
+//
+// Parts of values that overlap are one.
+func Search(text string, values []*Values) (found []Found) {
+	if len(values) == 0 || text == "" {
+		return nil
+	}
+	var readings []*searched
+	for reading := range Readings(text) {
+		if s := newSearched(reading); s != nil {
+			readings = append(readings, s)
+		}
+	}
+	for _, v := range values {
+		for _, r := range readings {
+			r.search(v)
+		}
+		for _, tiny := range v.tiny {
+			found = append(found, quoted(text, tiny)...)
+		}
+	}
+	for _, r := range readings {
+		for _, run := range joined(r.runs) {
+			found = append(found, Found{r.Begins(run.from), r.Ends(run.to - 1), string(r.Text[run.from:run.to])})
+		}
+	}
+	return found
+}
+
+// A run is a part of the text of a reading.
+type run struct{ from, to int }
+
+// A searched is a reading in which values are searched. Most of its places are in no value at all, which the filter says, so that each value is
+// compared with the others only.
+type searched struct {
+	*Reading
+	parts  []place // where a part of a value may be
+	starts []place // where a text may begin
+	runs   []run   // what was found
+}
+
+// A place is where a gram or a start is in a reading.
+type place struct {
+	at   int
+	hash uint64 // of the gram
+}
+
+// newSearched returns a reading with the places that may have a value; nil if there is none.
+func newSearched(r *Reading) *searched {
+	s := &searched{Reading: r}
+	if !r.Derived {
+		grams(r.Text, func(g gram, at int) {
+			if hash := g.hash(); known.has(hash) {
+				s.parts = append(s.parts, place{at, hash})
+			}
+		})
+	}
+	for i := range max(0, len(r.Text)-shortest+1) {
+		if known.has(startOf(r.Text[i:]).hash()) {
+			s.starts = append(s.starts, place{at: i})
+		}
+	}
+	if len(s.parts)+len(s.starts) == 0 {
+		return nil
+	}
+	return s
+}
+
+// search adds what is in v to the runs.
+func (s *searched) search(v *Values) {
+	for _, p := range s.parts {
+		if v.parts.has(p.hash) {
+			s.runs = append(s.runs, run{p.at, p.at + Part})
+		}
+	}
+	left := limitFor(s.Reading)
+	for _, p := range s.starts {
+		start := startOf(s.Text[p.at:])
+		if !v.whole.maybe(start) {
+			continue
+		}
+		if n, _ := v.whole.at(s.Text, p.at, start, every, &left); n > 0 {
+			s.runs = append(s.runs, run{p.at, p.at + n})
+		}
+		if left < 0 {
+			s.runs = append(s.runs, run{0, len(s.Text)})
+			return
+		}
+	}
+}
+
+func every(struct{}) bool { return true }
+
+// joined sorts runs, and joins those that overlap.
+func joined(runs []run) []run {
+	slices.SortFunc(runs, func(a, b run) int { return a.from - b.from })
+	out := runs[:0]
+	for _, r := range runs {
+		if n := len(out); n > 0 && r.from < out[n-1].to {
+			out[n-1].to = max(out[n-1].to, r.to)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// quotes are the quotation marks between which values are found that are too short for an Index.
+var quotes = []string{`"`, `'`, "`"}
+
+// quoted returns the places of a value in quotes.
+func quoted(text, value string) (found []Found) {
+	for _, quote := range quotes {
+		for _, escape := range []string{"", `\`} {
+			whole := quote + value + escape + quote
+			for at := 0; ; at++ {
+				next := strings.Index(text[at:], whole)
+				if next < 0 {
+					break
+				}
+				at += next
+				found = append(found, Found{at + len(quote), at + len(quote) + len(value), Fold(value)})
+			}
+		}
+	}
+	return found
+}

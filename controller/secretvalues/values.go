@@ -1,0 +1,127 @@
+package secretvalues
+
+import (
+	"hash/maphash"
+	"regexp"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"metascript/controller/object"
+	"metascript/engine/packed"
+)
+
+func newKey() uint64 { return maphash.String(maphash.MakeSeed(), "") }
+
+// Values are what one Secret contains, or one secret text, in a form in which texts are searched for it. They do not change.
+type Values struct {
+	parts parts
+	whole Index[struct{}]
+	tiny  []string // the values that are too short for an Index
+}
+
+// A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
+// of CERTIFICATE in verification and specific.
+var boundary = regexp.MustCompile(`-----(?:BEGIN|END)(?: (?:ANY|CERTIFICATE|CRL|DH|DSA|EC|ENCRYPTED|KEY|NEW|OPENSSH|PARAMETERS|PRIVATE|PUBLIC|REQUEST|RSA|TRUSTED|X509))+-----`)
+
+// withoutBoundaries returns the parts of a value between its boundaries: a value without one as a whole.
+func withoutBoundaries(value string) []string {
+	if !strings.Contains(value, "-----") { // most values; the expression is slower
+		return []string{value}
+	}
+	return boundary.Split(value, -1)
+}
+
+// newValues returns the Values of texts.
+func newValues(texts []string) *Values {
+	var folded []string
+	v, size := &Values{}, 0
+	note := func(text string) {
+		text = strings.TrimSpace(Fold(text))
+		folded = append(folded, text)
+		size += len(text)
+	}
+	for _, text := range texts {
+		if len(text) < shortest {
+			v.tiny = append(v.tiny, text)
+		}
+		for _, part := range withoutBoundaries(text) {
+			note(part)
+			v.texts(part, note)
+		}
+	}
+	v.parts = newParts(size)
+	for _, text := range folded {
+		grams(text, func(g gram, _ int) {
+			hash := g.hash()
+			v.parts.put(hash)
+			known.put(hash)
+		})
+	}
+	for start := range v.whole.buckets {
+		known.put(start.hash())
+	}
+	return v
+}
+
+// texts adds the texts of a value. It notes those that are written in another way in the value.
+func (v *Values) texts(value string, note func(string)) {
+	for text := range Texts(value) {
+		if v.whole.Put(text.Text, struct{}{}) && text.Decoded {
+			note(text.Text)
+		}
+	}
+}
+
+// cached has the Values of the Secrets of which somebody has looked for the values, by what identifies the version of the Secret. Those that
+// were not used for the longest time are dropped when they are too many.
+var cached = struct {
+	mu   sync.Mutex // guards the fields below
+	all  *lru.LRU[packed.Ref, *Values]
+	size int
+}{}
+
+// maxCached is the size of the Values that are kept, in grams, of six to twelve bytes.
+const maxCached = 16 << 20
+
+// Of returns the Values of a Secret. Those of a version that is in a cache of objects are kept.
+func Of(o *object.Object) *Values {
+	p := o.Packed()
+	if p.IsZero() {
+		return newValues(valuesOf(o))
+	}
+	cached.mu.Lock()
+	if cached.all == nil {
+		cached.all, _ = lru.NewLRU(maxCached/64, func(_ packed.Ref, v *Values) { cached.size -= v.size() }) // fails only for a size of zero
+	}
+	v, found := cached.all.Get(p.Ref())
+	cached.mu.Unlock()
+	if found {
+		return v
+	}
+	v = newValues(valuesOf(o))
+	cached.mu.Lock()
+	defer cached.mu.Unlock()
+	if !cached.all.Contains(p.Ref()) {
+		cached.all.Add(p.Ref(), v)
+		cached.size += v.size()
+	}
+	for cached.size > maxCached && cached.all.Len() > 1 {
+		cached.all.RemoveOldest()
+	}
+	return v
+}
+
+func valuesOf(o *object.Object) (texts []string) {
+	for value := range Each(o) {
+		texts = append(texts, value)
+	}
+	return texts
+}
+
+// OfTexts returns the Values of texts that are as secret as the values of a Secret.
+func OfTexts(texts []string) *Values { return newValues(texts) }
+
+// size returns about how many grams v has; a text counts as some.
+func (v *Values) size() int { return 64 + len(v.parts.table)/2 + 16*v.whole.count }
