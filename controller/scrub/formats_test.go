@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// formats are the ways in which people store a password in a Secret, each with the least percentage of random passwords whose copy must be
+// formats are the ways in which people store a password in a Secret, each with the least percentage of copies of random passwords that must be
 // replaced.
 var formats = []struct {
 	name  string
@@ -24,33 +24,33 @@ var formats = []struct {
 }{
 	{"the value", func(p string) string { return p }, 100},
 	{"with a line break", func(p string) string { return p + "\n" }, 100},
-	{"env", func(p string) string { return "DB_HOST=db.internal\nDB_PASSWORD=" + p + "\n" }, 99},
-	{"env, another name", func(p string) string { return "A=b\nexport DATABASE=" + p + "\nB=c\n" }, 99},
+	{"env", func(p string) string { return "DB_HOST=db.internal\nDB_PASSWORD=" + p + "\n" }, 90},
+	{"env, another name", func(p string) string { return "A=b\nexport DATABASE=" + p + "\nB=c\n" }, 90},
 	{"env, in quotes", func(p string) string {
 		return `DB_PASSWORD="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p) + "\"\n"
-	}, 99},
-	{"libpq", func(p string) string { return "host=db password=" + libpq(p) + " user=app" }, 98},
-	{"ini", func(p string) string { return "[client]\nuser = app\npassword = " + p + "\n" }, 99},
-	{"properties", func(p string) string { return "# x\nspring.datasource.password: " + p + "\n" }, 99},
-	{"netrc", func(p string) string { return "machine example.com login app password " + p + "\n" }, 98},
+	}, 90},
+	{"libpq", func(p string) string { return "host=db password=" + libpq(p) + " user=app" }, 90},
+	{"ini", func(p string) string { return "[client]\nuser = app\npassword = " + p + "\n" }, 90},
+	{"properties", func(p string) string { return "# x\nspring.datasource.password: " + p + "\n" }, 90},
+	{"netrc", func(p string) string { return "machine example.com login app password " + p + "\n" }, 90},
 	{"pgpass", func(p string) string {
 		return "db.internal:5432:app:app:" + strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(p)
-	}, 95},
-	{"user:password", func(p string) string { return "app:" + p }, 99},
+	}, 90},
+	{"user:password", func(p string) string { return "app:" + p }, 90},
 	{"AWS", func(p string) string {
 		return "[default]\naws_access_key_id = AKIA123\naws_secret_access_key = " + p + "\n"
-	}, 99},
-	{"YAML", func(p string) string { return asYAML(map[string]any{"db": map[string]any{"password": p}}) }, 99},
+	}, 90},
+	{"YAML", func(p string) string { return asYAML(map[string]any{"db": map[string]any{"password": p}}) }, 90},
 	{"JSON", func(p string) string { return goJSON(map[string]any{"db": []any{p}}) }, 100},
 	{"URL", func(p string) string {
 		return "postgres://app:" + url.QueryEscape(p) + "@db.internal:5432/app?sslmode=disable"
-	}, 99},
+	}, 90},
 	{"URL of Go", func(p string) string {
 		return (&url.URL{Scheme: "amqp", User: url.UserPassword("app", p), Host: "mq"}).String()
-	}, 99},
+	}, 90},
 	{"registry", func(p string) string {
 		return goJSON(map[string]any{"auths": map[string]any{"r.example.com": map[string]any{"auth": base64.StdEncoding.EncodeToString([]byte("app:" + p))}}})
-	}, 99},
+	}, 90},
 }
 
 // copies are the ways in which a password is written somewhere else.
