@@ -97,7 +97,7 @@ const (
 	byText     = "the length of the result is computed first"
 	byReading  = "the length of the text, times what it costs to read a character"
 	bySearch   = "the product of both lengths"
-	byPattern  = "the states of the pattern times the length of the text, one match at a time; or the steps of a program, counted"
+	byPattern  = "the instructions of the pattern times the length of the text; or the steps of a program, counted"
 	byLength   = "the length of the array; an array-like object is copied into an array first"
 	byNumbers  = "the length of all texts that are converted to numbers"
 	byIterator = "guards the iterator that it makes"
@@ -216,15 +216,15 @@ var ofString = table(
 	limited(byReading, "String.prototype", "normalize", guard{call: converted(32)}),
 	limited(byReading, "String.prototype", "localeCompare", guard{call: compared}),
 	limited(bySearch, "String.prototype", "includes indexOf lastIndexOf", guard{call: searched}),
-	limited("the states of the pattern", "String.prototype", "match", guard{call: patternOf(goja.SymMatch)}),
-	limited("the states of the pattern", "String.prototype", "matchAll", guard{call: patternOf(goja.SymMatchAll)}),
-	limited("the states of the pattern", "String.prototype", "search", guard{call: patternOf(goja.SymSearch)}),
+	limited("the size of the pattern", "String.prototype", "match", guard{call: patternOf(goja.SymMatch)}),
+	limited("the size of the pattern", "String.prototype", "matchAll", guard{call: patternOf(goja.SymMatchAll)}),
+	limited("the size of the pattern", "String.prototype", "search", guard{call: patternOf(goja.SymSearch)}),
 	limited(byIterator, "String.prototype", "@@Symbol.iterator", guard{call: iterated("StringIterator.prototype")}),
 )
 
 // The pattern of a regular expression is checked when it is made, the text when it is matched.
 var ofRegExp = table(
-	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs, made: (*run).restoreSource}),
+	limited("the size of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs, made: (*run).restoreSource}),
 	safe(aHolder, "RegExp", "prototype"),
 	safe(looksAtOne, "RegExp", "@@Symbol.species"),
 	gone("it would change a pattern that was judged", "RegExp.prototype", "compile"),

@@ -16,7 +16,8 @@ import "github.com/dop251/goja"
 //
 // In addition, the size of texts and lists is computed before they are made (bounds.go). Arguments that are array-like objects
 // are first copied into an array, since a getter may return another length the second time. Functions that recurse without calling one
-// another are replaced (json.go, array.go). Regular expressions are bounded by their size times the size of the text (regexp.go).
+// another are replaced (json.go, array.go). Searches of regular
+// expressions are bounded by the size of the pattern times the size of the text, or by their steps (regexp.go).
 // What syntax does without a function is bounded before it runs (source.go).
 
 // A guard wraps a native function. It may refuse (see run.refuse), or call the function with other arguments.

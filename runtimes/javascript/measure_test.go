@@ -26,7 +26,7 @@ func TestExpensiveSources(t *testing.T) {
 		{"labels", rep("a:", 1001), "sync.js:1:2002: has more than 1000 labels"},
 		{"scopes", rep("{", 900) + rep("a;", 20_000) + rep("}", 900), "functions and blocks around"},
 		{"text", "x = " + rep("'"+rep("a", 300)+"'+", 2000) + "1", "bytes of texts added by +"},
-		{"patterns", "x = [" + rep("/a{1000}/,", 400) + "]", "states in its regular expressions"},
+		{"patterns", "x = [" + rep("/a{1000}/,", 600) + "]", "bytes of compiled regular expressions"},
 		{"tree", "x = 1" + rep("+1", 3000), "levels of nesting"},
 	} {
 		err := measuretest.Compile(t.Context(), New(), "sync.js", map[string]string{"sync.js": c.text})

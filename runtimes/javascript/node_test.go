@@ -32,7 +32,6 @@ var differences = map[string]string{
 	`typeof 1n`:                                         `\b1n\b`,
 	`/^.$/v.test('a')`:                                  `/[vd]\.test|'a', '[vd]'`,
 	`/\p{Script_Extensions=Greek}/u.test('a')`:          `Script_Extensions|XID_Start`,
-	`new RegExp('a{99999999999}').test('a')`:            `a\{99999999999\}|u\{110000\}`,
 	`[...'a\ud83d\ude00'.matchAll(/\B/gu)].map(m => m.index)`: `\\ud83d.*\\B.*'[a-z]*u[a-z]*'|/\\B/gu`,
 }
 

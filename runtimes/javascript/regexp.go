@@ -19,24 +19,21 @@ import (
 // finds the same as JavaScript; see matched. All other searches are those of [pattern.Program]. goja's own third way, regexp2, is never
 // reached: it finds other matches, cannot be stopped, and takes its time from the clock.
 //
-// The time of a match grows with the size of the pattern times the size of the text, so that product is limited. A program counts its steps.
-// If there may be many matches, goja is made to search them one by one.
+// A search of Go's package regexp cannot be stopped. Its time is at most the product of the instructions of the pattern and the characters of
+// the text. It is used only if that product is small. A program counts its steps, and looks again and again whether the call was stopped. If
+// there may be many matches, goja is made to search them one by one.
 
 const (
-	// maxPattern is the maximum number of states of a pattern: the number of its characters, each counted as often as it is
-	// repeated.
-	maxPattern = 10_000
-	// maxMatch is the maximum of the number of states of a pattern times the number of characters of the text.
-	maxMatch = 100_000_000
+	// maxGo is the maximum of [pattern.Pattern.Cost] for a search of Go's package regexp. It takes 0.1 to 0.2 seconds.
+	maxGo = 5_000_000
 	// maxSearch is how many steps a program may take to search one match. It takes some 10 ns for each.
 	maxSearch = 20_000_000
 )
 
 // patternFeatures describe the regular expressions that a script has made.
 type patternFeatures struct {
-	states int                        // the states of the largest one
-	all    map[string]pattern.Pattern // by what goja has compiled
-	size   float64                    // how many characters these have
+	all  map[string]pattern.Pattern // by what goja has compiled
+	size float64                    // about how many bytes these have
 }
 
 // merge adds the features of a file.
@@ -46,24 +43,16 @@ func (p *patternFeatures) merge(other patternFeatures) {
 	}
 }
 
-// add adds a pattern that goja is to compile. ok is false if the pattern exceeds a limit.
-func (p *patternFeatures) add(each pattern.Pattern) (ok bool) {
-	if each.States > maxPattern {
-		return false
-	}
-	p.states = max(p.states, each.States)
+// add adds a pattern that goja is to compile.
+func (p *patternFeatures) add(each pattern.Pattern) {
 	if p.all == nil {
 		p.all = map[string]pattern.Pattern{}
 	}
 	if _, known := p.all[each.Text]; !known {
 		p.all[each.Text] = each
-		p.size += float64(len(each.Text) + perState*each.States)
+		p.size += float64(each.Memory)
 	}
-	return true
 }
-
-// perState is about how many bytes a state of a program takes.
-const perState = 128
 
 // translated returns what a pattern becomes, and the flags for goja.
 func translated(source []uint16, flags string) (pattern.Pattern, string, *pattern.Error) {
@@ -75,25 +64,17 @@ func translated(source []uint16, flags string) (pattern.Pattern, string, *patter
 	return p, strings.Replace(flags, "i", "", 1), nil
 }
 
-// tooManyStates is the message for a pattern that exceeds a limit.
-var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large character classes that ignore case", maxPattern)
-
 // pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit. It returns the text and
 // the flags for goja.
 func (r *run) pattern(source goja.String, flags string) (text goja.String, goFlags string) {
-	if source.Length() > maxPattern {
-		r.refusePattern()
-	}
 	p, goFlags, fault := translated(unitsOf(source), flags)
-	if fault != nil && fault.Large {
-		r.refusePattern()
-	}
-	if fault != nil {
+	switch {
+	case fault != nil && fault.Large:
+		r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: invalidPattern(fault), Hint: smallerPattern})
+	case fault != nil:
 		panic(r.syntaxError(&engine.Error{Kind: engine.KindRuntime, Msg: invalidPattern(fault), Hint: fault.Hint}))
 	}
-	if !r.patterns.add(p) {
-		r.refusePattern()
-	}
+	r.patterns.add(p)
 	r.need(r.patterns.size, "the regular expressions")
 	r.sweepRegExp()
 	if r.sources == nil {
@@ -103,17 +84,16 @@ func (r *run) pattern(source goja.String, flags string) (text goja.String, goFla
 	return asString(p.Text), goFlags
 }
 
-// unitsOf returns the code units of a text.
+// smallerPattern is the hint for a pattern that exceeds a limit.
+const smallerPattern = "shorten it, or make several of it"
+
+// unitsOf returns the code units of a pattern, but not many more than it may have.
 func unitsOf(s goja.String) []uint16 {
-	units := make([]uint16, s.Length())
+	units := make([]uint16, min(s.Length(), pattern.MaxLength+1))
 	for i := range units {
 		units[i] = s.CharAt(i)
 	}
 	return units
-}
-
-func (r *run) refusePattern() {
-	r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
 }
 
 // syntaxError returns the SyntaxError that a script gets for e.
@@ -125,8 +105,12 @@ func (r *run) syntaxError(e *engine.Error) any {
 	return r.noted(object, e)
 }
 
+// invalidPattern returns the message for a pattern that cannot be used.
 func invalidPattern(fault *pattern.Error) string {
-	if fault.At < 0 {
+	switch {
+	case fault.Large:
+		return "the regular expression is too large: " + fault.Msg
+	case fault.At < 0:
 		return "the regular expression is not valid: " + fault.Msg
 	}
 	return fmt.Sprintf("the regular expression is not valid at character %d: %s", fault.At+1, fault.Msg)
@@ -245,9 +229,11 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 		return args
 	}
 	s := r.text(flags)
-	if s == nil {
-		r.pattern(pattern, "")
-		return []goja.Value{pattern, flags}
+	switch {
+	case s == nil && goja.IsUndefined(flags):
+		s = asString("")
+	case s == nil: // goja throws
+		return []goja.Value{asString(""), flags}
 	}
 	text, goFlags := r.pattern(pattern, s.Substring(0, min(maxFlags, s.Length())).String())
 	return []goja.Value{text, asString(goFlags)}
@@ -310,41 +296,33 @@ func (r *run) patternOfObject(o *goja.Object) pattern.Pattern {
 
 // matched is the guard of the functions that search with a regular expression, except for exec and test, which they may be made to call.
 func matched(r *run, call goja.FunctionCall, f native) goja.Value {
-	call, s := r.searching(call)
-	if s == nil {
-		return f(call)
-	}
-	o := call.This.(*goja.Object)
-	p := r.patternOfObject(o)
-	work := float64(s.Length()+1) * float64(p.States+1)
-	if p.Own || p.Empty || !simple(s) || work*float64(s.Length()) > maxMatch || r.startOf(o) != 0 {
+	call, o, s := r.searching(call)
+	call = r.countResults(r.expandTemplate(call, s), 1)
+	r.needUnmodified(o)
+	start, p := r.startOf(o), r.patternOfObject(o)
+	if p.Own || p.Empty || p.CostOfAll(s.Length()) > maxGo || !simple(s) || start != 0 {
 		r.matchStepwise()
 	}
-	v := f(r.countResults(r.expandTemplate(call, s), 1))
+	v := f(call)
 	r.check()
 	return v
 }
 
-// searching checks a call of a function that searches with a regular expression, and returns the text in which it searches.
-func (r *run) searching(call goja.FunctionCall) (goja.FunctionCall, goja.String) {
+// searching checks a call of a function that searches with a regular expression, and returns the RegExp and the text in which it searches.
+func (r *run) searching(call goja.FunctionCall) (goja.FunctionCall, *goja.Object, goja.String) {
 	r.sweepRegExp()
-	o, ok := call.This.(*goja.Object)
-	if !ok || !r.unmodified(o) {
+	s := r.textOrThrow(call.Argument(0))
+	call.Arguments = append([]goja.Value{s}, call.Arguments[min(1, len(call.Arguments)):]...)
+	o, _ := call.This.(*goja.Object)
+	r.needUnmodified(o)
+	return call, o, s
+}
+
+// needUnmodified throws if o is not an unmodified RegExp. The script may change it while a value is converted to a text or number.
+func (r *run) needUnmodified(o *goja.Object) {
+	if o == nil || !r.unmodified(o) {
 		panic(r.vm.NewTypeError("this method needs a RegExp that was not changed"))
 	}
-	call = r.argTexts(call, 0)
-	s, ok := call.Argument(0).(goja.String)
-	if !ok {
-		return call, nil
-	}
-	if work := float64(s.Length()+1) * float64(r.patterns.states+1); work > maxMatch {
-		r.refuse(&engine.Error{
-			Kind: engine.KindTimeout,
-			Msg:  fmt.Sprintf("a regular expression would take too long on a text of %d characters", s.Length()),
-			Hint: "split the text first, or use a smaller pattern",
-		})
-	}
-	return call, s
 }
 
 // simple reports whether Go's package regexp, as goja uses it, finds all matches in a text that JavaScript finds.
@@ -352,20 +330,22 @@ func simple(s goja.String) bool { return width(s) == 1 && !strings.Contains(s.St
 
 // executed is the guard of exec, and tested that of test.
 func executed(r *run, call goja.FunctionCall, f native) goja.Value {
-	found, s, ok := r.search(call)
+	call, o, s := r.searching(call)
+	found, ok := r.search(o, s)
 	switch {
 	case !ok:
-		return r.checked(f(r.argTexts(call, 0)))
+		return r.checked(f(call))
 	case found == nil:
 		return goja.Null()
 	}
-	return r.matchResult(call.This.(*goja.Object), s, found)
+	return r.matchResult(o, s, found)
 }
 
 func tested(r *run, call goja.FunctionCall, f native) goja.Value {
-	found, _, ok := r.search(call)
+	call, o, s := r.searching(call)
+	found, ok := r.search(o, s)
 	if !ok {
-		return r.checked(f(r.argTexts(call, 0)))
+		return r.checked(f(call))
 	}
 	return r.vm.ToValue(found != nil)
 }
@@ -376,18 +356,13 @@ func (r *run) checked(v goja.Value) goja.Value {
 	return v
 }
 
-// search searches the next match of a regular expression by its program. ok is false if goja's function is as good: Go's package regexp
-// can search only from the beginning of a text.
-func (r *run) search(call goja.FunctionCall) (found []int, s goja.String, ok bool) {
-	call, s = r.searching(call)
-	if s == nil {
-		return nil, nil, false
-	}
-	o := call.This.(*goja.Object)
+// search searches the next match of a regular expression by its program. ok is false if goja's function is as good, and ends soon: Go's
+// package regexp can search only from the beginning of a text.
+func (r *run) search(o *goja.Object, s goja.String) (found []int, ok bool) {
 	p, start := r.patternOfObject(o), r.startOf(o)
 	sticky := o.Get("sticky").ToBoolean()
-	if !p.Own && start == 0 && !sticky && (!p.ASCII || simple(s)) {
-		return nil, nil, false
+	if !p.Own && p.Cost(s.Length()) <= maxGo && start == 0 && !sticky && (!p.ASCII || simple(s)) {
+		return nil, false
 	}
 	if start <= float64(s.Length()) {
 		program := p.Program()
@@ -398,17 +373,23 @@ func (r *run) search(call goja.FunctionCall) (found []int, s goja.String, ok boo
 		if found != nil {
 			next = found[1]
 		}
-		r.setLastIndex(o, next)
+		r.setLastIndex(o, float64(next))
 	}
-	return found, s, true
+	return found, true
 }
 
-// startOf returns the place where the next search of a RegExp begins.
+// startOf returns the place where the next search of a RegExp begins. If that is an object, it is replaced: goja would convert it again, and
+// might get another place.
 func (r *run) startOf(o *goja.Object) float64 {
 	if !o.Get("global").ToBoolean() && !o.Get("sticky").ToBoolean() {
 		return 0
 	}
-	at := o.Get("lastIndex").ToFloat()
+	v := o.Get("lastIndex")
+	at := v.ToFloat()
+	if _, ok := v.(*goja.Object); ok {
+		r.setLastIndex(o, at)
+		r.needUnmodified(o)
+	}
 	if !(at > 0) {
 		return 0
 	}
@@ -416,7 +397,7 @@ func (r *run) startOf(o *goja.Object) float64 {
 }
 
 // setLastIndex sets the place where the next search of a RegExp begins. It throws if the script has frozen that.
-func (r *run) setLastIndex(o *goja.Object, at int) {
+func (r *run) setLastIndex(o *goja.Object, at float64) {
 	if err := o.Set("lastIndex", at); err != nil {
 		panic(err)
 	}
@@ -431,7 +412,7 @@ func (r *run) watch(steps, bytes int) {
 	if steps > maxSearch {
 		r.refuse(&engine.Error{
 			Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took more than %d million steps", maxSearch/1_000_000),
-			Hint: "repetitions within repetitions, look-around and back-references can take very long",
+			Hint: "search in a shorter text; repetitions within repetitions, look-around and back-references can take very long",
 		})
 	}
 }

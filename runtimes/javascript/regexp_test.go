@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/dop251/goja"
@@ -21,6 +22,34 @@ func TestStepsOfASearch(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Kind != engine.KindTimeout || fault.Msg != "a regular expression took more than 20 million steps" {
 			t.Errorf("%s: got %v", source, err)
 		}
+	}
+}
+
+// Neither the text nor the place where a search begins is read twice: it could be another one the second time, and would not be limited.
+func TestSearchReadsOnce(t *testing.T) {
+	for source, want := range map[string]any{
+		`/(?:a|aa)+b/g`:                int64(2), // in lastIndex and in the text
+		`/(?:a|aa)+b/y`:                int64(2),
+		`/(?:a|aa)+b/`:                 int64(2), // the standard reads lastIndex also if it does not matter
+		`/(?=a)b/g`:                    int64(2),
+		`new RegExp('(?:a|aa)+', 'g')`: int64(2),
+	} {
+		for _, method := range []string{"test", "exec"} {
+			script := "let n = 0; const read = v => ({valueOf: () => n++ ? 1 : v, toString: () => n++ ? 'a'.repeat(60) : v})\n" +
+				"exports.sync = () => { const p = " + source + "; p.lastIndex = read(0); p." + method + "(read('a')); return {n} }"
+			got, err := call(t, script, nil, engine.Limits{})
+			if err != nil || got["n"] != want {
+				t.Errorf("%s.%s: got %v, %v, want %v", source, method, got["n"], err, want)
+			}
+		}
+	}
+}
+
+// A text that is missing is searched as "undefined".
+func TestSearchInNoText(t *testing.T) {
+	got, err := call(t, "exports.sync = () => ({v: [/(?=u)/.test(), /(u)*nd/.exec(undefined)[0], /null/.test(null), 'undefined'.search()]})", nil, engine.Limits{})
+	if want := []any{true, "und", true, int64(0)}; err != nil || !reflect.DeepEqual(got["v"], want) {
+		t.Errorf("got %v, %v, want %v", got["v"], err, want)
 	}
 }
 

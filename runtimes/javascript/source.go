@@ -247,19 +247,16 @@ func (c *checker) pattern(n *ast.RegExpLiteral) {
 	c.regExp = true
 	made, flags, fault := translated(utf16.Encode([]rune(n.Pattern)), n.Flags)
 	if fault != nil {
-		kind := engine.KindSyntax
+		kind, hint := engine.KindSyntax, fault.Hint
 		if fault.Large {
-			kind = engine.KindSource
+			kind, hint = engine.KindSource, smallerPattern
 		}
 		c.err = c.fault(n.Idx, kind, "%s", invalidPattern(fault))
-		c.err.Hint = fault.Hint
+		c.err.Hint = hint
 		return
 	}
-	if !c.patterns.add(made) {
-		c.err = c.fault(n.Idx, engine.KindSource, "%s", tooManyStates)
-		return
-	}
-	c.add(measure.States, min(made.States+len(n.Pattern), maxPattern))
+	c.patterns.add(made)
+	c.add(measure.Patterns, made.Memory)
 	if made.Text != n.Pattern {
 		if c.literals == nil {
 			c.literals = map[*ast.RegExpLiteral]string{}

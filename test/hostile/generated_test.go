@@ -108,7 +108,7 @@ var dear = map[string]map[string]string{
 		"nested blocks":        "function f(){" + many("{let b;", 7*900) + many("a;", 800_000) + many("}", 901),
 		"nested with":          many("with(a){", 8*900) + many("a;", 500_000) + many("}", 900),
 		"variables in blocks":  "function f(){" + many("{let b;", 7*900) + numbered("var a%d;", 70_000) + many("}", 901),
-		"classes without case": "x=[" + many("/"+many(`[c-\uffff]`, 9_000)+"/i,", 300_000) + "]",
+		"classes without case": "x=[" + many("/"+many(`[c-\uffff]`, 9_000)+"/i,", 900_000) + "]",
 		"kinds without case":   "x=[" + many("/(?=a)"+many(`\S.`, 9_000)+"/i,", 300_000) + "]",
 		"blanks of all kinds":  many("do\f", 300_000) + many("do\v", 300_000) + many("do\u00a0", 400_000) + ";",
 		"returns from loops":   "function f(a){" + many("for(x of a)", 11*700) + "{" + many("return;", 1_000_000) + "}}",
@@ -116,6 +116,7 @@ var dear = map[string]map[string]string{
 		"breaks":               "function f(a){b:" + many("while(a)", 8*1400) + "{" + many("break b;", 1_000_000) + "}}",
 		"text added up":        "x=" + many("'"+strings.Repeat("a", 300)+"'+", 880_000) + "1",
 		"regular expressions":  "x=[" + many("/(a{1,100}){1,9}/,", 400_000) + "]",
+		"one-pass patterns":    "x=[" + many(`/^(?:\p{L}x){490}$/u,`, 100_000) + "]",
 		"look-ahead patterns":  "x=[" + many(`/(?=(a{1,1000})b)\1/,`, 300_000) + "]",
 	},
 	engine.Jsonnet: {

@@ -73,8 +73,8 @@ var (
 	Reread = &Bound{1_000_000, "words in the parameters of arrow functions, each counted as many times as it is read", "give the functions in the parameters names of their own before"}
 	// Folded: goja adds constant texts when it compiles. Each sum is a copy.
 	Folded = &Bound{32 << 20, "bytes of texts added by +, each sum counted by itself", "write the text as one, or join an array"}
-	// States of regular expressions: some 100 bytes for each.
-	States = &Bound{300_000, "states in its regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}
+	// Patterns: what the compiled regular expressions take.
+	Patterns = &Bound{64 << 20, "bytes of compiled regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}
 	// Products: Jsonnet's analysis lists the names that are used in each expression and the names that are visible in each
 	// scope, some 500 ns for each name.
 	Products = &Bound{2_200_000, "expressions times the names that are used in them, and scopes times the names that are visible", "split it into several files, or nest less, and move data to a file for importstr and std.parseJson"}

@@ -60,20 +60,20 @@ func (n *node) begins() (s set, ok bool) {
 	case sequence:
 		for _, part := range n.list {
 			more, ok := part.begins()
-			if s = union(s, more); !ok || !part.empty() {
-				return s, ok
+			if s = append(s, more...); !ok || !part.empty() {
+				return s.normal(), ok
 			}
 		}
-		return s, true
+		return s.normal(), true
 	case anyOf:
 		for _, part := range n.list {
 			more, ok := part.begins()
 			if !ok {
 				return nil, false
 			}
-			s = union(s, more)
+			s = append(s, more...)
 		}
-		return s, true
+		return s.normal(), true
 	case capture:
 		return n.list[0].begins()
 	case repeat:

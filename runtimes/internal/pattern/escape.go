@@ -41,7 +41,7 @@ func (t *translator) namedReference() part {
 // reference returns a back-reference, which Go's package regexp does not know.
 func (t *translator) reference(n *node) part {
 	t.own = true
-	return part{states: 1, node: n}
+	return part{node: n}
 }
 
 // classEscape reads the escape of a class, such as \d or \p{L}.
@@ -224,7 +224,7 @@ func (t *translator) bracket() set {
 			t.fail("unterminated character class")
 		}
 		if all = append(all, t.classRange()...); len(all) > 4*maxRanges {
-			t.refuse()
+			t.countRanges(len(all))
 		}
 	}
 	all = all.normal()

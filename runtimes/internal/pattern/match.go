@@ -123,14 +123,22 @@ func (s *state) groups(t *Text) []int {
 	return all
 }
 
+// maxFailed is the most words that a search uses to remember where it failed.
+const maxFailed = 4 << 20
+
 // step counts steps.
 func (s *state) step(n int) {
 	if s.steps += n; s.steps >= s.next {
 		s.next = s.steps + watched
-		if s.failed == nil && s.p.memos > 0 && s.steps > 4*len(s.text) {
-			s.failed = make([]uint64, (int(s.p.memos)*(len(s.text)+1)+63)/64)
+		words := (int(s.p.memos)*(len(s.text)+1) + 63) / 64
+		remember := s.steps > 4*len(s.text) && words <= maxFailed
+		if !remember {
+			words = 0
 		}
-		s.watch(s.steps, cap(s.stack)*12+len(s.failed)*8)
+		s.watch(s.steps, cap(s.stack)*12+max(words, len(s.failed))*8)
+		if remember && s.failed == nil && words > 0 {
+			s.failed = make([]uint64, words)
+		}
 	}
 }
 
@@ -208,6 +216,7 @@ func (s *state) run(pc, at int32) bool {
 		case opSave:
 			s.set(i.x, at)
 		case opForget:
+			s.step(int(i.y - i.x))
 			for register := i.x; register < i.y; register++ {
 				s.set(register, -1)
 			}

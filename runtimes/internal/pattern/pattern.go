@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,12 +34,15 @@ func (e *Error) Error() string { return e.Msg }
 // A Pattern is a translated pattern.
 type Pattern struct {
 	Text   string // for Go's package regexp, without the flags i and s; if Own, only a name of the pattern
-	States int    // how many characters it has, each counted as often as it is repeated
-	Own    bool   // Go's package regexp cannot match it
+	Size   int    // how many instructions Go's package regexp has for it at most, or its Program if Own
+	Memory int    // about how many bytes it takes, with its Program
+	Groups int    // how many groups capture
+	Own    bool   // Go's package regexp cannot match it, or would need much memory
 	Empty  bool   // it matches empty texts; Go's package regexp leaves them out after another match
 	ASCII  bool   // Text is right only for a text that is ASCII and has no \r
 
 	Program func() *Program
+	beyond  float64 // how many characters after a match are read at most to find it
 }
 
 // IgnoresCase reports whether a text that [Translate] returned is of a pattern with the flag i.
@@ -49,13 +53,7 @@ var ignoring = regexp.MustCompile(`\(\?:[msu]*i[msu]*\)\{0\}$`)
 // marked returns the end of the text of a pattern with flags. It matches nothing, and makes the text another one for other flags.
 func marked(flags string) string { return "(?:" + flags + "){0}" }
 
-const (
-	maxDepth  = 500       // how deeply groups are nested
-	maxRanges = 30_000    // how many ranges the text has
-	maxWeight = 1_000_000 // the same, each counted as often as it is repeated
-)
-
-// Translate translates a pattern with these flags.
+// Translate translates a pattern with these flags. What it needs does not grow with the repetitions in the pattern.
 func Translate(source []uint16, flags string) (p Pattern, err error) {
 	if strings.Count(flags, "u") > 1 {
 		return Pattern{}, &Error{At: -1, Msg: "the flag u is there twice"}
@@ -67,8 +65,6 @@ func Translate(source []uint16, flags string) (p Pattern, err error) {
 		unicode: strings.Contains(flags, "u"), ignoreCase: strings.Contains(flags, "i"),
 		multiline: strings.Contains(flags, "m"), dotAll: strings.Contains(flags, "s"),
 	}
-	t.decode(source)
-	t.groups, t.named = countGroups(t.in)
 	defer func() {
 		if x := recover(); x != nil {
 			fault, ok := x.(*Error)
@@ -78,6 +74,11 @@ func Translate(source []uint16, flags string) (p Pattern, err error) {
 			err = fault
 		}
 	}()
+	if len(source) > MaxLength {
+		refuse("it has more than %d characters", MaxLength)
+	}
+	t.decode(source)
+	t.groups, t.named = countGroups(t.in)
 	whole := t.disjunction(0)
 	if t.more() {
 		t.fail("no group begins before this )")
@@ -100,14 +101,29 @@ func (t *translator) resolve() {
 
 // finished returns the pattern, whose text is written.
 func (t *translator) finished(whole part, source []uint16) Pattern {
-	p := Pattern{Text: t.out.String(), States: whole.states, Own: t.own, Empty: whole.node.empty(), ASCII: t.ascii}
+	p := Pattern{Text: t.out.String(), Groups: t.groups, Own: t.own, Empty: whole.node.empty(), ASCII: t.ascii, beyond: min(whole.node.beyond(), whole.node.row())}
 	p.Program = sync.OnceValue(func() *Program { return t.compile(whole.node) })
-	flags := t.flags()
-	if p.Own {
-		p.Text = nameOf(source, flags) + marked(flags)
-	} else if flags != "" {
-		p.Text += marked(flags)
+	mark := ""
+	if flags := t.flags(); flags != "" {
+		mark = marked(flags)
 	}
+	p.Text += mark
+	if !p.Own {
+		fits := false
+		p.Size, fits = t.fitsGo(p.Text, whole.weight)
+		p.Own = !fits
+	}
+	p.Memory = 96*len(source) + 32*t.ranges
+	if p.Own {
+		p.Text = nameOf(source, t.flags()) + mark
+		p.Size = len(p.Program().instructions)
+	} else {
+		p.Memory += 4*len(p.Text) + 12*whole.weight // Go's package regexp copies classes of which it needs no more than one at a time
+	}
+	if p.Size > maxSize {
+		refuse("it needs more than %d instructions", maxSize)
+	}
+	p.Memory += 128 * p.Size
 	return p
 }
 
@@ -133,17 +149,17 @@ func nameOf(source []uint16, flags string) string {
 
 // A part is what was read of a pattern: how large it is, and what it matches.
 type part struct {
-	states, weight int
-	repeated       int // how often it repeats a character, if that is more than once
-	node           *node
+	weight   int // see maxWeight
+	repeated int // how often it repeats a character, if that is more than once
+	node     *node
 }
 
 func (p part) plus(other part) part {
-	return part{p.states + other.states, p.weight + other.weight, max(p.repeated, other.repeated), nil}
+	return part{min(p.weight+other.weight, maxWeight+1), max(p.repeated, other.repeated), nil}
 }
 
 func (p part) times(n int) part {
-	return part{p.states * n, p.weight * n, max(p.repeated, 1) * n, nil}
+	return part{min(p.weight*n, maxWeight+1), min(max(p.repeated, 1)*n, maxRE2+1), nil}
 }
 
 type translator struct {
@@ -210,11 +226,6 @@ func (t *translator) fail(format string, args ...any) {
 	panic(&Error{At: t.offsets[min(t.at, len(t.offsets)-1)], Msg: fmt.Sprintf(format, args...)})
 }
 
-// refuse ends the translation of a pattern that is too large.
-func (t *translator) refuse() {
-	panic(&Error{Msg: "the classes of characters in it are too large", Large: true})
-}
-
 func (t *translator) more() bool { return t.at < len(t.in) }
 
 // peek returns the next character, or -1 at the end.
@@ -241,14 +252,13 @@ func (t *translator) eat(s string) bool {
 // disjunction reads alternatives, up to the end or a closing bracket.
 func (t *translator) disjunction(depth int) part {
 	if depth > maxDepth {
-		panic(&Error{Msg: fmt.Sprintf("groups are nested deeper than %d", maxDepth), Large: true})
+		refuse("its groups are nested deeper than %d", maxDepth)
 	}
 	sum, all, last := part{}, &node{kind: anyOf}, &node{kind: sequence}
 	all.list = append(all.list, last)
 	for t.more() && t.peek() != ')' {
 		if t.eat("|") {
 			t.out.WriteByte('|')
-			sum.states++
 			last = &node{kind: sequence}
 			all.list = append(all.list, last)
 			continue
@@ -256,10 +266,6 @@ func (t *translator) disjunction(depth int) part {
 		term := t.term(depth)
 		last.list = append(last.list, term.node)
 		sum = sum.plus(term)
-		if sum.weight > maxWeight {
-			t.refuse()
-		}
-		sum.states = min(sum.states, maxWeight)
 	}
 	sum.node = all
 	if len(all.list) == 1 {
@@ -296,7 +302,7 @@ func (t *translator) assert(text string, ascii bool) part {
 	if t.multiline {
 		kinds["^"], kinds["$"] = lineBegin, lineEnd
 	}
-	return part{states: 1, node: &node{kind: kinds[text]}}
+	return part{node: &node{kind: kinds[text]}}
 }
 
 // look reads the rest of a look-around, which begins with that text.
@@ -321,7 +327,6 @@ func (t *translator) group(begin string, depth int) part {
 		t.fail("unterminated group")
 	}
 	t.out.WriteByte(')')
-	inner.states += 2
 	return inner
 }
 
@@ -424,8 +429,8 @@ func (t *translator) braces() (least, most int, ok bool) {
 	return 0, 0, false
 }
 
-// maxCount is the highest number that is distinguished in a pattern.
-const maxCount = 1 << 20
+// maxCount is the highest number that is distinguished in a pattern. No text is as long.
+const maxCount = math.MaxInt32
 
 func (t *translator) decimal() (n int, ok bool) {
 	for t.peek() >= '0' && t.peek() <= '9' {
@@ -482,7 +487,7 @@ func (t *translator) class(s set) part {
 	if t.ignoreCase {
 		s = t.folded(s)
 	}
-	made := part{states: 1, weight: 1, node: &node{kind: characters, set: s}}
+	made := part{weight: 1, node: &node{kind: characters, set: s}}
 	if len(s) == 1 && s[0].lo == s[0].hi {
 		t.char(s[0].lo)
 		return made
@@ -500,11 +505,16 @@ func (t *translator) class(s set) part {
 		}
 	}
 	t.out.WriteByte(']')
-	if t.ranges += len(s); t.ranges > maxRanges {
-		t.refuse()
-	}
+	t.countRanges(len(s))
 	made.weight = len(s)
 	return made
+}
+
+// countRanges counts the ranges of a class of characters.
+func (t *translator) countRanges(n int) {
+	if t.ranges += n; t.ranges > maxRanges {
+		refuse("its classes of characters have more than %d ranges", maxRanges)
+	}
 }
 
 // char writes a character.

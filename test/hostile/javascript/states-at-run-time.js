@@ -1,6 +1,6 @@
 // class: native
 // attacks: a regular expression: states at run time
-// want: Memory
+// want: answer|Timeout|Memory
 function sync({parent, children}) {
   new RegExp('(((a?){30}){30}){30}').test('a'.repeat(1e6))
   return {};
