@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +29,9 @@ type Recordings struct {
 
 // The limits of recordings. A user that needs more records again.
 const (
-	maxRecordings      = 2 // at the same time
+	maxRecordings      = 8 // at the same time
+	maxOfUser          = 2 // of one user, or of all ServiceAccounts of a namespace
+	recordingQueue     = 16 << 20
 	maxRecordingTime   = 24 * time.Hour
 	maxRecordingBytes  = 16 << 30
 	recordingTime      = 10 * time.Minute // the default
@@ -43,7 +46,7 @@ const (
 // those that run in the namespace, or everywhere without one. A reconcile is recorded only if the caller may list each kind of object in it,
 // in the namespace of the object: the parent, children, related objects, and ConfigMaps with the scripts.
 func (h *Handler) ServeRecordings(r Recordings) {
-	running := &runningRecordings{}
+	running := &runningRecordings{of: map[string]int{}}
 	h.Handle("GET /v1/record", Limits{Requests: maxRecordings}, func(caller *Caller, w http.ResponseWriter, req *http.Request) error {
 		return h.serveRecord(r, running, caller, w, req)
 	})
@@ -55,7 +58,40 @@ func (h *Handler) ServeRecordings(r Recordings) {
 const RecordingHeader = "Metascript-Recording"
 
 // runningRecordings are the recordings that are being made, by their IDs.
-type runningRecordings struct{ all sync.Map } // map[string]runningRecording
+type runningRecordings struct {
+	all sync.Map // map[string]runningRecording
+
+	mu sync.Mutex     // guards of
+	of map[string]int // how many, by user
+}
+
+// begin counts a recording of a user. The caller must call end after it. It returns an error if the user has too many.
+func (r *runningRecordings) begin(user string) (end func(), err error) {
+	user = tenantOf(user)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of[user] >= maxOfUser {
+		return nil, problemf(http.StatusTooManyRequests, "%s has %d recordings already: end one, or wait until it ends", strconv.Quote(user), maxOfUser)
+	}
+	r.of[user]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.of[user]--; r.of[user] == 0 {
+			delete(r.of, user)
+		}
+	}, nil
+}
+
+// tenantOf returns the user; for a ServiceAccount, those of its namespace, of which who may create one may create many.
+func tenantOf(user string) string {
+	if namespace, _, found := strings.Cut(strings.TrimPrefix(user, serviceAccounts), ":"); found && strings.HasPrefix(user, serviceAccounts) {
+		return serviceAccounts + namespace
+	}
+	return user
+}
+
+const serviceAccounts = "system:serviceaccount:"
 
 // A runningRecording can be ended by its user.
 type runningRecording struct {
@@ -81,10 +117,15 @@ func (h *Handler) serveRecord(from Recordings, running *runningRecordings, calle
 	if err := h.mayRecord(r.Context(), caller, filter); err != nil {
 		return err
 	}
+	done, err := running.begin(caller.Username)
+	if err != nil {
+		return err
+	}
+	defer done()
 	out := &stream{http.NewResponseController(w), w}
 	recorder := recording.New(recording.Options{
 		Filter: *filter, Program: from.Program, Secrets: from.Secrets, May: h.mayList(r.Context(), caller),
-		Flushed: func(recording.Progress) { out.flush() },
+		Flushed: func(recording.Progress) { out.flush() }, Queue: recordingQueue,
 	})
 	defer from.Live.Add(recorder)()
 	ctx, end := context.WithCancel(r.Context())

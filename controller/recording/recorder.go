@@ -22,7 +22,8 @@ type Options struct {
 	Filter  Filter
 	Program string // the version of the program
 
-	// Secrets returns the Secrets that the server has in its caches. Their values are known before anything is written. It may be nil.
+	// Secrets returns the Secrets that the server has in its caches. The values of those that May permits are replaced too, and known before
+	// anything is written. Other Secrets have no effect, except those that a recorded reconcile has read. It may be nil.
 	Secrets func() []*object.Object
 	// May reports whether what is recorded may have objects of a kind in a namespace. A reconcile with others is not recorded, and
 	// counted. Nil: it may have all.
@@ -59,12 +60,8 @@ type Recorder struct {
 	wake    chan struct{} // has one element if the queue is half full
 
 	mu         sync.Mutex // guards the fields below
-	queue      []queued
-	size       int64                   // of queue
-	secrets    map[*object.Object]bool // that were seen since Run looked
-	texts      map[string]bool         // that are as secret
-	secretSize int64                   // of secrets
-	lost       bool                    // there were too many secrets
+	queue      []*queued
+	size       int64 // of queue
 	dropped    int
 	remembered int
 	ended      bool
@@ -75,12 +72,14 @@ type queued struct {
 	*observe.Reconcile
 	size  int64
 	since time.Time
+
+	judged, denied bool // set by Run: whether it may be read
 }
 
 // New returns a Recorder. It records from now on, and writes when Run is called.
 func New(o Options) *Recorder {
 	o.Queue, o.Hold = cmp.Or(o.Queue, 64<<20), cmp.Or(o.Hold, 2*time.Second)
-	return &Recorder{options: o, wake: make(chan struct{}, 1), secrets: map[*object.Object]bool{}, texts: map[string]bool{}}
+	return &Recorder{options: o, wake: make(chan struct{}, 1)}
 }
 
 // Selects reports whether the parent is recorded.
@@ -89,56 +88,26 @@ func (f *Filter) Selects(about observe.About) bool {
 		(f.Namespace == "" || f.Namespace == about.Parent.Namespace) && (f.Parent == "" || f.Parent == about.Parent.Name)
 }
 
-// Reconciled implements observe.Sink. It keeps the Secrets that the reconcile has seen also if the parent is not recorded: their values may
-// be in other objects.
+// Reconciled implements observe.Sink.
 func (r *Recorder) Reconciled(done *observe.Reconcile) {
-	secrets, texts := done.Redactor.Secrets()
-	selected := r.options.Filter.Selects(done.About)
-	var size int64
-	if selected {
-		size = sizeOf(done)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
+	if !r.options.Filter.Selects(done.About) {
 		return
 	}
-	r.noteSecrets(secrets, texts)
+	size := sizeOf(done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
-	case !selected:
+	case r.ended:
 		return
 	case r.size+size > r.options.Queue:
 		r.dropped++
 		return
 	}
-	r.queue = append(r.queue, queued{done, size, time.Now()})
+	r.queue = append(r.queue, &queued{Reconcile: done, size: size, since: time.Now()})
 	if r.size += size; r.size > r.options.Queue/2 {
 		r.hurry()
 	}
 }
-
-// noteSecrets keeps Secrets for Run. They cannot be dropped: if there are too many, since Run cannot write, nothing more is written. The
-// caller has locked mu.
-func (r *Recorder) noteSecrets(secrets []*object.Object, texts []string) {
-	for _, o := range secrets {
-		if !r.secrets[o] {
-			r.secrets[o] = true
-			r.secretSize += packedSize(o)
-		}
-	}
-	for _, text := range texts {
-		r.texts[text] = true
-	}
-	if r.secretSize > r.options.Queue || len(r.texts) > maxTexts {
-		r.lost = true
-		clear(r.secrets)
-		clear(r.texts)
-		r.secretSize = 0
-	}
-}
-
-// maxTexts is how many credentials wait at most.
-const maxTexts = 10_000
 
 // hurry wakes Run.
 func (r *Recorder) hurry() {
@@ -196,24 +165,16 @@ func packedSize(o *object.Object) int64 {
 	return int64(o.Packed().Size())
 }
 
-// errBlocked is the error of a recording that could not be written for so long that the Secrets that were seen since are not known.
-var errBlocked = errors.New("it could not be written for too long, and the Secrets that were read since are too large to be kept in memory")
-
-// take returns what waits to be written for at least hold, or all if there is much, and the Secrets to add before.
-func (r *Recorder) take(hold time.Duration) (due []queued, secrets map[*object.Object]bool, texts map[string]bool, err error) {
+// take returns what waits to be written for at least hold, or all if there is much, and what waits longer.
+func (r *Recorder) take(hold time.Duration) (due, waiting []*queued) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost {
-		return nil, nil, nil, errBlocked
-	}
 	n := 0
 	for hurry := r.size > r.options.Queue/2; n < len(r.queue) && (hurry || time.Since(r.queue[n].since) >= hold); n++ {
 		r.size -= r.queue[n].size
 	}
 	due, r.queue = r.queue[:n:n], slices.Clone(r.queue[n:])
-	secrets, texts = r.secrets, r.texts
-	r.secrets, r.texts, r.secretSize = map[*object.Object]bool{}, map[string]bool{}, 0
-	return due, secrets, texts, nil
+	return due, r.queue
 }
 
 // end makes the Recorder ignore everything else, and returns the End without what the Writer counts.
@@ -221,7 +182,7 @@ func (r *Recorder) end(why string) End {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
-	r.queue, r.secrets, r.texts, r.size = nil, nil, nil, 0
+	r.queue, r.size = nil, 0
 	return End{Ended: time.Now().UTC(), Dropped: r.dropped, Remembered: r.remembered, Why: why}
 }
 
@@ -298,34 +259,53 @@ func (r *run) until(ctx context.Context, limit time.Duration) (Progress, error) 
 	return Progress{end, r.out.Bytes()}, err
 }
 
-// look adds the Secrets that are in caches.
+// look adds the Secrets that are in caches and may be read. That one of them is new does not end the recording, since it may be of somebody
+// who has nothing to do with what is recorded.
 func (r *run) look() {
 	if r.options.Secrets == nil {
 		return
 	}
 	for _, o := range r.options.Secrets() {
-		r.encoder.scrub.Add(o)
+		if r.encoder.scrub.Full() {
+			return
+		}
+		if r.options.May(secretKind, o.GetNamespace()) {
+			r.encoder.scrub.AddOther(o)
+		}
+	}
+}
+
+// judge finds out whether reconciles may be read, and adds the Secrets that those have seen.
+func (r *run) judge(all []*queued) {
+	for _, one := range all {
+		if one.judged {
+			continue
+		}
+		one.judged, one.denied = true, !mayBeRead(one.Reconcile, r.options.May)
+		if one.denied {
+			continue
+		}
+		secrets, texts := one.Redactor.Secrets()
+		for _, o := range secrets {
+			r.encoder.scrub.Add(o)
+		}
+		for _, text := range texts {
+			r.encoder.scrub.AddText(text)
+		}
 	}
 }
 
 // write writes what waits for at least hold. It reports whether the size is reached.
 func (r *run) write(hold time.Duration) (reached bool, err error) {
-	due, secrets, texts, err := r.take(hold)
-	if err != nil {
-		return false, err
-	}
+	due, waiting := r.take(hold)
 	r.look() // before what is due is written, and after it was taken: so it has all Secrets that were read before
-	for o := range secrets {
-		r.encoder.scrub.Add(o)
-	}
-	for text := range texts {
-		r.encoder.scrub.AddText(text)
-	}
+	r.judge(due)
+	r.judge(waiting)
 	for _, one := range due {
 		if r.encoder.scrub.Late() {
 			break
 		}
-		if !mayBeRead(one.Reconcile, r.options.May) {
+		if one.denied {
 			r.denied++
 			continue
 		}

@@ -189,7 +189,7 @@ func TestRecorderKnowsSecretsBefore(t *testing.T) {
 		before  func(r *Recorder)
 	}{
 		"in a cache":                   {Options{Secrets: func() []*object.Object { return []*object.Object{secret} }}, func(*Recorder) {}},
-		"in a later reconcile":         {Options{Filter: Filter{Parent: "a"}}, func(r *Recorder) { r.Reconciled(reconcileOf(t, "b")) }},
+		"in a later reconcile":         {Options{}, func(r *Recorder) { r.Reconciled(reconcileOf(t, "b")) }},
 		"a credential of the redactor": {Options{}, func(r *Recorder) { d := copying(); d.Redactor.AddTexts(password); r.Reconciled(d) }},
 	} {
 		out, _, err := recorded(t, c.options, func(r *Recorder) {
@@ -272,14 +272,43 @@ func TestRecorderOverAWriterThatBlocksOrFails(t *testing.T) {
 	}
 }
 
-// The Secrets that wait are bounded too.
-func TestRecorderWithTooManySecrets(t *testing.T) {
-	r := New(Options{Queue: 10 << 10})
-	for i := range 1000 {
-		r.Reconciled(reconcileOf(t, fmt.Sprint("parent", i)))
+// A Secret that no recorded reconcile has read, and that may not be read, has no effect: it is not replaced, and does not end the recording.
+// One that may be read is replaced, and does not end it either.
+func TestOtherSecretsHaveNoEffect(t *testing.T) {
+	secret := reconcileOf(t, "a").Calls[0].Request.Children.Group(secretKind)[0]
+	other := func(r *Recorder) {
+		unseen := reconcileOf(t, "not-recorded")
+		unseen.Redactor.Add(secret)
+		r.Reconciled(unseen)
 	}
-	var out bytes.Buffer
-	if progress, err := r.Run(t.Context(), &out); !errors.Is(err, errBlocked) || progress.Reconciles != 0 {
-		t.Errorf("the recording is %+v, error %v", progress, err)
+	plain := func() *observe.Reconcile {
+		r := reconcileOf(t, "a")
+		r.Redactor, r.Calls[0].Request.Children, r.Writes = redact.New(), &object.Set{}, nil
+		r.Calls[0].Response.Children = &object.Set{}
+		r.Calls[0].Response.Children.Put(objecttest.ParseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {copy: `+password+`}}`))
+		return r
 	}
+	synctest.Test(t, func(t *testing.T) {
+		var cached []*object.Object
+		for _, may := range []bool{false, true} {
+			cached = nil
+			out, progress, err := recorded(t, Options{
+				Filter: Filter{Parent: "a"}, Secrets: func() []*object.Object { return cached },
+				May: func(kind object.Kind, _ string) bool { return may || kind != secretKind },
+			}, func(r *Recorder) {
+				other(r)
+				r.Reconciled(plain())
+				time.Sleep(time.Minute) // it is written
+				cached = []*object.Object{secret}
+				r.Reconciled(plain())
+				time.Sleep(time.Minute)
+			})
+			if err != nil || progress.Reconciles != 2 || (progress.Redacted > 0) != may {
+				t.Errorf("may be read %t: the recording is %+v, error %v", may, progress, err)
+			}
+			if f, err := Open(saved(t, out), 0); err != nil || f.End == nil {
+				t.Errorf("the file is %+v, error %v", f, err)
+			}
+		}
+	})
 }

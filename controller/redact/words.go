@@ -36,47 +36,52 @@ func wordAt(text string, s span) span {
 	if between, found := quoteAt(text, s); found {
 		return between
 	}
-	for s.from > 0 && !isEnd(text[s.from-1]) {
+	for s.from > 0 && !isEnd(text[s.from-1], "([{") {
 		s.from--
 	}
-	for s.to < len(text) && !isEnd(text[s.to]) {
+	for s.to < len(text) && !isEnd(text[s.to], ")]}") {
 		s.to++
 	}
-	return trimmed(text, s)
-}
-
-// isEnd reports whether c is at the end of a word.
-func isEnd(c byte) bool { return isSpace(c) || isQuote(c) }
-
-func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
-
-// trimmed returns s without the punctuation at its ends.
-func trimmed(text string, s span) span {
-	for s.from < s.to && strings.IndexByte("([{", text[s.from]) >= 0 {
-		s.from++
-	}
-	for s.to > s.from && strings.IndexByte(",;:.)]}", text[s.to-1]) >= 0 {
+	for s.to > s.from && strings.IndexByte(",;:.?", text[s.to-1]) >= 0 {
 		s.to--
 	}
 	return s
 }
 
-// quoteAt returns what is between the quotation marks around s, in one line. An escaped quotation mark is one too.
-func quoteAt(text string, s span) (span, bool) {
-	from := s.from - 1
-	for from >= 0 && !isQuote(text[from]) && text[from] != '\n' {
-		from--
-	}
-	if from < 0 || text[from] == '\n' {
-		return span{}, false
-	}
-	escaped := from > 0 && text[from-1] == '\\'
-	for to := s.to; to < len(text) && text[to] != '\n'; to++ {
-		if text[to] == text[from] && (text[to-1] == '\\') == escaped {
-			if escaped {
-				to--
-			}
-			return span{from + 1, max(to, s.to)}, true
+// isEnd reports whether c is at the end of a word: white space, a quotation mark or one of brackets. Other characters are not: they are in many
+// values, so that how much is replaced would show whether they are.
+func isEnd(c byte, brackets string) bool {
+	return isSpace(c) || isQuote(c) || strings.IndexByte(brackets, c) >= 0
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
+
+// A quote is an opening quotation mark.
+type quote struct {
+	mark    byte
+	escaped bool
+	from    int // the index after it
+}
+
+// quoteAt returns what is between the innermost quotation marks around s, in one line. An escaped quotation mark is one too.
+func quoteAt(text string, s span) (between span, found bool) {
+	var open []quote
+	for i := strings.LastIndexByte(text[:s.from], '\n') + 1; i < len(text) && text[i] != '\n'; i++ {
+		if !isQuote(text[i]) || s.from <= i && i < s.to {
+			continue // a quotation mark in a value is none
+		}
+		mark, end := quote{text[i], false, i + 1}, i
+		if i > 0 && text[i-1] == '\\' {
+			mark.escaped, end = true, i-1
+		}
+		n := slices.IndexFunc(open, func(q quote) bool { return q.mark == mark.mark && q.escaped == mark.escaped })
+		switch {
+		case n >= 0 && i >= s.to:
+			return span{open[n].from, max(end, s.to)}, true
+		case n >= 0:
+			open = open[:n]
+		case i < s.from && (end == 0 || !isWord(text[end-1])):
+			open = append(open, mark)
 		}
 	}
 	return span{}, false

@@ -110,6 +110,19 @@ func (s *Scrubber) Add(o *object.Object) {
 	}
 }
 
+// AddOther is Add for a Secret that has nothing to do with what is replaced: it is not late, whatever was replaced before.
+func (s *Scrubber) AddOther(o *object.Object) {
+	late := s.late
+	s.Add(o)
+	s.late = late
+}
+
+// maxTexts is the number of texts of values from which a Scrubber is full. Each needs about 150 bytes.
+const maxTexts = 500_000
+
+// Full reports whether there are so many texts of values that Secrets that were not read should not be added.
+func (s *Scrubber) Full() bool { return s.patterns.Len() >= maxTexts }
+
 // AddText adds a value that is as secret as that of a Secret.
 func (s *Scrubber) AddText(value string) {
 	sum := s.sum(value)

@@ -94,6 +94,9 @@ func startOf(text []byte) start {
 	return start(text[0])<<24 | start(text[1])<<16 | start(text[2])<<8 | start(text[3])
 }
 
+// Len returns how many texts there are.
+func (x *Index[T]) Len() int { return x.count }
+
 // Has reports whether the whole text is in the Index, and what was put with it.
 func (x *Index[T]) Has(text string) (of T, found bool) {
 	var space [256]byte
