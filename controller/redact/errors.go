@@ -33,19 +33,22 @@ func (r *Redactor) Error(err error) error {
 	if err == nil || r.Empty() {
 		return err
 	}
-	values, enough := r.values()
+	var texts []string
+	note := func(text string) string { texts = append(texts, text); return text }
+	(&cleaner{note, note}).error(err)
+	slices.Sort(texts)
+	texts = slices.Compact(texts) // an error and those that wrap it have the same texts
+	secret, enough := r.search(texts)
 	if !enough {
 		return (&cleaner{withoutAll, func(string) string { return "" }}).error(err)
 	}
 	with := func(replace func(string) string) func(string) string {
-		known := map[string]string{} // an error and those that wrap it have the same texts
 		return func(text string) string {
-			clean, found := known[text]
-			if !found {
-				clean = r.without(text, values, replace)
-				known[text] = clean
+			i, noted := slices.BinarySearch(texts, text)
+			if !noted {
+				return replace(text) // a text that is another one each time
 			}
-			return clean
+			return without(text, secret[i], replace)
 		}
 	}
 	return (&cleaner{with(func(string) string { return Mark }), with(stars)}).error(err)

@@ -62,9 +62,12 @@ type Redactor struct {
 
 	mu      sync.Mutex // guards the fields below; it is not locked together with that of another Redactor
 	seen    map[*object.Object]bool
-	secrets []*object.Object // those that were seen, in this order
-	past    []*object.Object // see AddPast
-	texts   []string         // secret texts that are not from a Secret
+	secrets []*object.Object       // those that were seen, in this order
+	past    []*object.Object       // see AddPast
+	texts   []string               // secret texts that are not from a Secret
+	read    []*secretvalues.Values // of all these, when there were readOf
+	readOf  int
+	enough  bool // they are not too large
 }
 
 // New returns a Redactor without Secrets. It does not redact public words, such as the name of the parent.
@@ -153,11 +156,11 @@ func (r *Redactor) Texts(texts []string) []string {
 	if r.Empty() || !slices.ContainsFunc(texts, func(text string) bool { return text != "" }) {
 		return texts
 	}
-	values, enough := r.values()
+	secret, enough := r.search(texts)
 	clean := make([]string, len(texts))
 	for i, text := range texts {
 		if clean[i] = withoutAll(text); enough {
-			clean[i] = r.without(text, values, func(string) string { return Mark })
+			clean[i] = without(text, secret[i], func(string) string { return Mark })
 		}
 	}
 	return clean
@@ -185,20 +188,15 @@ func (r *Redactor) Secrets() (secrets []*object.Object, texts []string) {
 
 // values returns what is searched for. enough is false if it is larger than maxSize.
 func (r *Redactor) values() (values []*secretvalues.Values, enough bool) {
-	secrets, texts := r.Secrets()
-	size := 0
-	for _, o := range secrets {
-		if size += secretvalues.Size(o); size > maxSize {
-			return nil, false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.secrets) + len(r.past) + len(r.texts); r.read == nil || r.readOf != n {
+		r.read, r.enough = secretvalues.Of(slices.Concat(r.secrets, r.past), maxSize)
+		if r.readOf = n; len(r.texts) > 0 && r.enough {
+			r.read = append(r.read, secretvalues.OfTexts(r.texts))
 		}
 	}
-	for _, o := range secrets {
-		values = append(values, secretvalues.Of(o))
-	}
-	if len(texts) > 0 {
-		values = append(values, secretvalues.OfTexts(texts))
-	}
-	return values, true
+	return r.read, r.enough
 }
 
 // withoutAll returns what replaces a text that is not searched.
@@ -209,20 +207,32 @@ func withoutAll(text string) string {
 	return tooMuch
 }
 
-// without returns text with each word replaced that has a part of a value.
-func (r *Redactor) without(text string, values []*secretvalues.Values, replace func(string) string) string {
-	var secret []span
-	for _, found := range secretvalues.Search(text, values) {
-		if at := (span{found.From, found.To}); !isCommon(text, at) && !r.public.has(found.Plain) {
-			secret = append(secret, wordAt(text, at))
-		}
+// search returns the words of each text that have a part of a value. enough is false if it cannot be searched.
+func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
+	values, enough := r.values()
+	if !enough {
+		return nil, false
 	}
+	secret = make([][]span, len(texts))
+	for i, all := range secretvalues.Search(texts, values) {
+		for _, found := range all {
+			if at := (span{found.From, found.To}); !isCommon(texts[i], at) && !r.public.has(found.Plain) {
+				secret[i] = append(secret[i], wordAt(texts[i], at))
+			}
+		}
+		secret[i] = merged(secret[i])
+	}
+	return secret, true
+}
+
+// without returns text with each secret word replaced.
+func without(text string, secret []span, replace func(string) string) string {
 	if len(secret) == 0 {
 		return text
 	}
 	var clean strings.Builder
 	at := 0
-	for _, s := range merged(secret) {
+	for _, s := range secret {
 		clean.WriteString(text[at:s.from])
 		clean.WriteString(replace(text[s.from:s.to]))
 		at = s.to

@@ -304,20 +304,31 @@ func TestCostIsLimited(t *testing.T) {
 	}
 }
 
-func BenchmarkAText(b *testing.B) {
-	for name, size := range map[string]int{"1KiB": 1 << 10, "1MiB": 1 << 20} {
-		value := make([]byte, size)
-		random := rand.New(rand.NewPCG(1, 2))
-		for i := range value {
-			value[i] = byte('!' + random.IntN('~'-'!'))
+// BenchmarkFailure measures what the redaction of one failed sync costs: a Redactor with the Secrets, an error that wraps another one, and a
+// text for an event, beside Secrets of which the parent reads all.
+func BenchmarkFailure(b *testing.B) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ secrets, size int }{{1, 1 << 10}, {1, 1 << 20}, {500, 200}, {5000, 200}} {
+		var secrets []*object.Object
+		for range c.secrets {
+			value := make([]byte, c.size)
+			for i := range value {
+				value[i] = byte('!' + random.IntN('~'-'!'))
+			}
+			secrets = append(secrets, objecttest.Packed(b, secretWith(map[string]string{"a": string(value)})))
 		}
-		secret := secretWith(map[string]string{"a": string(value)})
-		text := strings.Repeat(`create Service default/web: Invalid value: "no-such-thing\n" `, 5)
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
+		parent := object.New(map[string]any{"apiVersion": "v1", "kind": "Site", "spec": map[string]any{"size": "no-such-thing"}})
+		refused := fmt.Errorf("create Service default/web: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "size"), "no-such-thing", "no")}))
+		b.Run(fmt.Sprintf("%dx%d", c.secrets, c.size), func(b *testing.B) {
+			fail := func() {
 				r := New()
-				r.Add(secret)
-				r.Text(text)
+				r.Add(secrets...)
+				r.AddPublic(parent)
+				r.Text(r.Error(refused).Error())
+			}
+			fail() // the first one reads the values
+			for b.Loop() {
+				fail()
 			}
 		})
 	}

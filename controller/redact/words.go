@@ -14,10 +14,10 @@ type span struct{ from, to int }
 // merged sorts spans, and merges those that overlap or touch.
 func merged(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	out := spans[:1]
-	for _, s := range spans[1:] {
-		if last := &out[len(out)-1]; s.from <= last.to {
-			last.to = max(last.to, s.to)
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
 		} else {
 			out = append(out, s)
 		}

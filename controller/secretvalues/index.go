@@ -1,6 +1,7 @@
 package secretvalues
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 )
@@ -11,19 +12,13 @@ var seed = maphash.MakeSeed()
 // An Index finds texts as a whole, each with a T. It keeps a hash of each text and not the text, so its size is that of some words for each text.
 // It is not safe for concurrent use while it is changed. The zero value has no text.
 type Index[T any] struct {
-	bits    []uint64 // of the starts with which texts begin: most places end here
-	buckets map[start]*bucket[T]
-	count   int
+	bits    []uint64           // of the starts with which texts begin: most places end here
+	lengths map[start][]uint32 // of the texts with a start, the longest first
+	texts   map[sized]T
 }
 
 // A start is the first four bytes of a text.
 type start uint32
-
-// A bucket has the texts with one start.
-type bucket[T any] struct {
-	lengths []int // the longest first
-	texts   map[sized]T
-}
 
 // sized identifies a text by its length and its hash.
 type sized struct {
@@ -31,7 +26,7 @@ type sized struct {
 	sum uint64
 }
 
-const fewestBits = 1 << 7
+const fewestBits, mostBits = 1 << 8, 1 << 20
 
 // Put adds a text of at least four bytes, and reports whether it is new. The T of one that the Index has stays.
 func (x *Index[T]) Put(text string, of T) (added bool) {
@@ -40,35 +35,30 @@ func (x *Index[T]) Put(text string, of T) (added bool) {
 	if len(folded) < shortest {
 		return false
 	}
-	if x.count >= len(x.bits)*64/8 && len(x.bits) < 1<<20/64 {
-		x.widen()
-	}
-	s := startOf(folded)
-	b := x.buckets[s]
-	if b == nil {
-		if x.buckets == nil {
-			x.buckets = map[start]*bucket[T]{}
-		}
-		b = &bucket[T]{texts: map[sized]T{}}
-		x.buckets[s] = b
-		x.mark(s)
-	}
 	key := sized{len(folded), maphash.Bytes(seed, folded)}
-	if _, found := b.texts[key]; found {
+	if _, found := x.texts[key]; found {
 		return false
 	}
-	b.texts[key] = of
-	x.count++
-	if i, found := slices.BinarySearchFunc(b.lengths, len(folded), func(a, b int) int { return b - a }); !found {
-		b.lengths = slices.Insert(b.lengths, i, len(folded))
+	if x.texts == nil {
+		x.lengths, x.texts = map[start][]uint32{}, map[sized]T{}
 	}
+	x.texts[key] = of
+	s := startOf(folded)
+	lengths := x.lengths[s]
+	if i, found := slices.BinarySearchFunc(lengths, uint32(len(folded)), func(a, b uint32) int { return cmp.Compare(b, a) }); !found {
+		x.lengths[s] = slices.Insert(lengths, i, uint32(len(folded)))
+	}
+	if len(x.texts) >= len(x.bits)*64/8 && len(x.bits) < mostBits/64 {
+		x.widen()
+	}
+	x.mark(s)
 	return true
 }
 
 // widen doubles the bits.
 func (x *Index[T]) widen() {
 	x.bits = make([]uint64, max(fewestBits/64, 4*len(x.bits)))
-	for s := range x.buckets {
+	for s := range x.lengths {
 		x.mark(s)
 	}
 }
@@ -95,20 +85,13 @@ func startOf(text []byte) start {
 }
 
 // Len returns how many texts there are.
-func (x *Index[T]) Len() int { return x.count }
+func (x *Index[T]) Len() int { return len(x.texts) }
 
 // Has reports whether the whole text is in the Index, and what was put with it.
 func (x *Index[T]) Has(text string) (of T, found bool) {
 	var space [256]byte
 	folded := appendFolded(space[:0], text)
-	if x.count == 0 || len(folded) < shortest {
-		return of, false
-	}
-	b := x.buckets[startOf(folded)]
-	if b == nil {
-		return of, false
-	}
-	of, found = b.texts[sized{len(folded), maphash.Bytes(seed, folded)}]
+	of, found = x.texts[sized{len(folded), maphash.Bytes(seed, folded)}]
 	return of, found
 }
 
@@ -129,7 +112,7 @@ func limitFor(r *Reading) int { return max(costlyAtAll, costly*len(r.Text)) }
 
 // Find returns the texts in a reading of which accept returns true: at each place, the longest one. enough is false if it would cost too much.
 func (x *Index[T]) Find(r *Reading, accept func(T) bool) (matches []Match[T], enough bool) {
-	if x.count == 0 || len(r.Text) < shortest {
+	if len(x.texts) == 0 || len(r.Text) < shortest {
 		return nil, true
 	}
 	left := limitFor(r)
@@ -151,18 +134,15 @@ func (x *Index[T]) Find(r *Reading, accept func(T) bool) (matches []Match[T], en
 
 // at returns the longest text with the start s that is in reading at i.
 func (x *Index[T]) at(reading []byte, i int, s start, accept func(T) bool, left *int) (n int, of T) {
-	b := x.buckets[s]
-	if b == nil {
-		return 0, of
-	}
-	for _, n := range b.lengths {
+	for _, length := range x.lengths[s] {
+		n := int(length)
 		if i+n > len(reading) || n < bounded && !isWhole(reading, i, i+n) {
 			continue
 		}
 		if *left -= n; *left < 0 {
 			return 0, of
 		}
-		if of, found := b.texts[sized{n, maphash.Bytes(seed, reading[i:i+n])}]; found && accept(of) {
+		if of, found := x.texts[sized{n, maphash.Bytes(seed, reading[i:i+n])}]; found && accept(of) {
 			return n, of
 		}
 	}

@@ -11,21 +11,22 @@ type Found struct {
 	Plain    string // the part of the value, folded
 }
 
-// Search returns the parts of a text that are in one of values. These are
+// Search returns the parts of each text that are in one of values. These are
 //
 //   - each part of [Part] bytes or more of a value, in each reading that is not derived;
 //   - each of the texts in a value as a whole, in each reading; see [Texts];
 //   - a value of less than four bytes where it stands in quotes.
 //
 // Parts of values that overlap are one.
-func Search(text string, values []*Values) (found []Found) {
-	if len(values) == 0 || text == "" {
-		return nil
-	}
+func Search(texts []string, values []*Values) (found [][]Found) {
+	found = make([][]Found, len(texts))
 	var readings []*searched
-	for reading := range Readings(text) {
-		if s := newSearched(reading); s != nil {
-			readings = append(readings, s)
+	for i, text := range texts {
+		for reading := range Readings(text) {
+			if s := newSearched(reading); s != nil {
+				s.text = i
+				readings = append(readings, s)
+			}
 		}
 	}
 	for _, v := range values {
@@ -33,12 +34,14 @@ func Search(text string, values []*Values) (found []Found) {
 			r.search(v)
 		}
 		for _, tiny := range v.tiny {
-			found = append(found, quoted(text, tiny)...)
+			for i, text := range texts {
+				found[i] = append(found[i], quoted(text, tiny)...)
+			}
 		}
 	}
 	for _, r := range readings {
 		for _, run := range joined(r.runs) {
-			found = append(found, Found{r.Begins(run.from), r.Ends(run.to - 1), string(r.Text[run.from:run.to])})
+			found[r.text] = append(found[r.text], Found{r.Begins(run.from), r.Ends(run.to - 1), string(r.Text[run.from:run.to])})
 		}
 	}
 	return found
@@ -51,6 +54,7 @@ type run struct{ from, to int }
 // compared with the others only.
 type searched struct {
 	*Reading
+	text   int     // the index of the text
 	parts  []place // where a part of a value may be
 	starts []place // where a text may begin
 	runs   []run   // what was found

@@ -25,7 +25,7 @@ func BenchmarkSearch(b *testing.B) {
 				values = append(values, newValues([]string{benchValue(r, c.size)}))
 			}
 			for b.Loop() {
-				Search(text, values)
+				Search([]string{text}, values)
 			}
 		})
 	}

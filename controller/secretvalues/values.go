@@ -19,6 +19,7 @@ type Values struct {
 	parts parts
 	whole Index[struct{}]
 	tiny  []string // the values that are too short for an Index
+	bytes int      // see Size
 }
 
 // A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
@@ -59,7 +60,7 @@ func newValues(texts []string) *Values {
 			known.put(hash)
 		})
 	}
-	for start := range v.whole.buckets {
+	for start := range v.whole.lengths {
 		known.put(start.hash())
 	}
 	return v
@@ -85,24 +86,49 @@ var cached = struct {
 // maxCached is the size of the Values that are kept, in grams, of six to twelve bytes.
 const maxCached = 16 << 20
 
-// Of returns the Values of a Secret. Those of a version that is in a cache of objects are kept.
-func Of(o *object.Object) *Values {
+// Of returns the Values of Secrets. Those of a version that is in a cache of objects are kept. enough is false if the values have more than
+// most bytes: then there are none.
+func Of(secrets []*object.Object, most int) (values []*Values, enough bool) {
+	values = make([]*Values, len(secrets))
+	cached.mu.Lock()
+	for i, o := range secrets {
+		if p := o.Packed(); !p.IsZero() && cached.all != nil {
+			values[i], _ = cached.all.Get(p.Ref())
+		}
+		if values[i] != nil {
+			most -= values[i].bytes
+		}
+	}
+	cached.mu.Unlock()
+	for i, o := range secrets {
+		if values[i] == nil {
+			most -= Size(o)
+		}
+		if most < 0 {
+			return nil, false
+		}
+	}
+	for i, o := range secrets {
+		if values[i] == nil {
+			values[i] = read(o)
+		}
+	}
+	return values, true
+}
+
+// read returns the Values of a Secret, and keeps them.
+func read(o *object.Object) *Values {
+	v := newValues(valuesOf(o))
+	v.bytes = Size(o)
 	p := o.Packed()
 	if p.IsZero() {
-		return newValues(valuesOf(o))
+		return v
 	}
 	cached.mu.Lock()
+	defer cached.mu.Unlock()
 	if cached.all == nil {
 		cached.all, _ = lru.NewLRU(maxCached/64, func(_ packed.Ref, v *Values) { cached.size -= v.size() }) // fails only for a size of zero
 	}
-	v, found := cached.all.Get(p.Ref())
-	cached.mu.Unlock()
-	if found {
-		return v
-	}
-	v = newValues(valuesOf(o))
-	cached.mu.Lock()
-	defer cached.mu.Unlock()
 	if !cached.all.Contains(p.Ref()) {
 		cached.all.Add(p.Ref(), v)
 		cached.size += v.size()
@@ -124,4 +150,4 @@ func valuesOf(o *object.Object) (texts []string) {
 func OfTexts(texts []string) *Values { return newValues(texts) }
 
 // size returns about how many grams v has; a text counts as some.
-func (v *Values) size() int { return 64 + len(v.parts.table)/2 + 16*v.whole.count }
+func (v *Values) size() int { return 64 + len(v.parts.table)/2 + 16*v.whole.Len() }
