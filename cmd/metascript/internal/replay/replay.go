@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
@@ -182,8 +183,12 @@ func (r *run) given() *object.Object {
 	return o
 }
 
-// maxPending limits how many calls are read and not summed up: a slow one must not let the results of those after it fill the memory.
-const maxPending = 1024
+// maxPending limits the memory in bytes of the calls that are read and not summed up: a slow one must not let those after it fill the
+// memory. At most 1024 are read.
+const (
+	maxPending = 256 << 20
+	minPending = maxPending >> 10
+)
 
 // replayAll does the second pass. One goroutine reads, several make calls, and the results are summed up in the order of the calls.
 func (r *run) replayAll(ctx context.Context) error {
@@ -191,18 +196,16 @@ func (r *run) replayAll(ctx context.Context) error {
 	defer cancel()
 	workers := cmp.Or(r.Workers, runtime.GOMAXPROCS(0))
 	jobs, results := make(chan *job, 2*workers), make(chan *result, 2*workers)
-	pending := make(chan struct{}, maxPending)
+	pending := semaphore.NewWeighted(maxPending)
 	var reading error
 	go func() {
 		defer close(jobs)
 		reading = r.read(ctx, func(j *job) bool {
-			select {
-			case pending <- struct{}{}:
-				jobs <- j
-				return true
-			case <-ctx.Done():
+			if pending.Acquire(ctx, j.weight()) != nil {
 				return false
 			}
+			jobs <- j
+			return true
 		})
 	}()
 	var calling sync.WaitGroup
@@ -214,7 +217,7 @@ func (r *run) replayAll(ctx context.Context) error {
 		})
 	}
 	go func() { calling.Wait(); close(results) }()
-	r.report.addAll(results, func() { <-pending })
+	r.report.addAll(results, func(j *job) { pending.Release(j.weight()) })
 	return errors.Join(reading, ctx.Err())
 }
 
