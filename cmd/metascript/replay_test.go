@@ -66,7 +66,7 @@ func TestReplay(t *testing.T) {
 	inFolder(t, replayed)
 	recordOne(t, "one.rec")
 	run := func(args ...string) result { return metascriptReading(t, "", append([]string{"replay"}, args...)...) }
-	run("one.rec", "-f", "controller.yaml").expect(t, 1, []string{"1 answer differs, for 1 parent", "-   size: 1", "+   size: 2", "controller.yaml:11:", "--expect 'status.size'"}, []string{"error: not every answer is the recorded one"})
+	run("one.rec", "-f", "controller.yaml").expect(t, 1, []string{"1 answer differs, for 1 parent", "-   size: 1", "+   size: 2", "controller.yaml:11:", "--expect status.size\n"}, []string{"error: not every answer is the recorded one"})
 	run("one.rec", "-f", "controller.yaml", "--expect", "status.size").expect(t, 0, []string{"status.size: 1 call, 1 parent (expected)"}, nil)
 	run("one.rec", "-f", "controller.yaml", "-o", "json", "--expect", "status").expect(t, 0, []string{`"different": 1`, `"shape": "status.size"`, `"expected": true`}, nil)
 	run("one.rec", "-f", "controller.yaml", "--call", "1", "--case", "out").expect(t, 0, []string{"wrote out/sync.star, out/controller.yaml, out/cases/blog-call-1.yaml"}, nil)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"metascript/controller/hook"
@@ -24,7 +24,7 @@ var scriptKeys = []string{"", hook.Sync, hook.Finalize, hook.Customize}
 
 // checkName returns an error if no object in Kubernetes can have the name and the namespace of a recorded reference.
 func checkName(r recording.Ref) error {
-	wrong := path.IsValidPathSegmentName(r.Name)
+	wrong := content.IsPathSegmentName(r.Name)
 	if r.Name == "" || len(r.Name) > validation.DNS1123SubdomainMaxLength || strings.ContainsFunc(r.Name, notPrinted) {
 		wrong = append(wrong, "a name has 1 to 253 characters that can be printed")
 	}
