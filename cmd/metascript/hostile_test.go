@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
+	"metascript/cmd/metascript/internal/printable"
 	"metascript/controller/recording"
 )
 
@@ -138,4 +142,89 @@ func TestLimitsInARecording(t *testing.T) {
 		r.Calls[0].Limits = &recording.Limits{Timeout: time.Hour, Steps: 1 << 60, Memory: 1 << 60, Output: 1 << 60}
 	})
 	metascript(t, "replay", "in.rec", "-f", "controller.yaml", "--max-script-steps", "100000").expect(t, 1, []string{"1 answer differs"}, []string{"error: "})
+}
+
+// hidden is a text that would end the line, hide what follows it, turn it round and set the title of the window.
+const hidden = "a\x1b[8m\u202eb\u2066\u200b\u009b2J\x7f\x1b]0;owned\x07\u2028\U000e0041\r\x08c"
+
+// Whatever a script, a name or a recording has, no command prints a character that a terminal may interpret; and the answer is not lost.
+func TestHiddenCharacters(t *testing.T) {
+	text, err := json.Marshal(hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := strings.NewReplacer("HIDDEN", printable.Quoted(hidden)).Replace(`
+-- controller.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: sites}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: sites}
+  childResources: [{apiVersion: v1, resource: configmaps}]
+  script: {language: JavaScript, file: sync.js}
+-- crd.yaml --
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Site, plural: sites}
+  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+-- parent.yaml --
+{apiVersion: example.com/v1, kind: Site, metadata: {name: blog}, spec: {fail: false, text: HIDDEN}}
+-- failing.yaml --
+{apiVersion: example.com/v1, kind: Site, metadata: {name: HIDDEN}, spec: {fail: true, text: HIDDEN}}
+-- cases/one.yaml --
+parent: {apiVersion: example.com/v1, kind: Site, metadata: {name: HIDDEN}, spec: {fail: true, text: HIDDEN}}
+answer: {children: [], status: {text: HIDDEN}}
+-- cases/two.yaml --
+parent: {apiVersion: example.com/v1, kind: Site, metadata: {name: blog}, spec: {fail: false, text: HIDDEN}}
+-- simulate.yaml --
+steps:
+- name: HIDDEN
+  apply: [parent.yaml]
+- name: a failure
+  patch: {object: Site blog, merge: {spec: {fail: true}}}
+`)
+	inFolder(t, script)
+	js := "exports.sync = ({parent}) => {\n  const text = " + string(text) + ";\n  console.log(text + '\\nerror: forged');\n  if (parent.spec.fail) throw new Error(text);\n  return {children: [{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: text}}], status: {text, [text]: 1}};\n};\n"
+	if err := os.WriteFile("sync.js", []byte(js), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recordOne(t, "in.rec", func(_ *recording.Controller, r *recording.Reconcile) {
+		r.Parent.Name, r.Calls[0].Error, r.Calls[0].Answer = hidden, hidden, nil
+	})
+	run := []string{"run", "-f", "controller.yaml", "--scripts-dir", ".", "--parent"}
+	for _, args := range [][]string{
+		append(run, "parent.yaml"), append(run, "failing.yaml"), append(run, "parent.yaml,failing.yaml"), append(run, "parent.yaml", "-o", "json"), append(run, "parent.yaml", "-o", "yaml"),
+		append(run, "failing.yaml", "-o", "json"), {"test", "."}, {"test", "-o", "json", "."}, {"test", "--update", "."}, {"simulate", "."}, {"simulate", "-o", "yaml", "."}, {"check", "--scripts-dir", ".", "-f", "."},
+		{"replay", "in.rec", "-f", "controller.yaml", "--scripts-dir", "."}, {"replay", "in.rec", "-f", "controller.yaml", "--scripts-dir", ".", "-o", "json"}, {"check", "-f", hidden}, {hidden}, {"explain", hidden},
+		{"rbac", "-f", "controller.yaml", "--scripts-dir", "."}, {"types", "-f", "controller.yaml", "--scripts-dir", "."},
+	} {
+		got := metascript(t, args...)
+		if !printable.All(got.stdout) || !printable.All(got.stderr) {
+			t.Errorf("%q prints hidden characters: %q", args, got)
+		}
+		if strings.Contains(got.stderr, "\nerror: forged") {
+			t.Errorf("%q prints a line of the script as its own: %s", args, got.stderr)
+		}
+	}
+	for format, decode := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": func(text []byte, into any) error { return yaml.Unmarshal(text, into) }} {
+		var all struct {
+			Results []struct {
+				Answer struct{ Status map[string]any }
+			}
+		}
+		got := metascript(t, append(run, "parent.yaml", "-o", format)...)
+		if err := decode([]byte(got.stdout), &all); err != nil || len(all.Results) != 1 || all.Results[0].Answer.Status["text"] != hidden || all.Results[0].Answer.Status[hidden] != 1.0 {
+			t.Errorf("-o %s is read as %v: %v", format, all, err)
+		}
+	}
+	var answer struct{ Status map[string]any }
+	got := metascript(t, append(run, "parent.yaml")...)
+	if err := yaml.Unmarshal([]byte(got.stdout), &answer); err != nil || answer.Status["text"] != hidden || got.code != 0 {
+		t.Errorf("the answer is read as %v: %v: %v", answer, err, got)
+	}
 }

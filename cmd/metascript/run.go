@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/check"
@@ -219,12 +218,12 @@ func (r *runResult) print(cmd *cobra.Command, i, n int) error {
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout(), "---")
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), "# "+r.about)
+		fmt.Fprintln(cmd.OutOrStdout(), "# "+strings.ReplaceAll(r.about, "\n", " ")) // a name in a file may contain anything
 	}
 	if r.Error != "" {
 		return nil
 	}
-	text, err := yaml.Marshal(r.Answer)
+	text, err := output.YAML(r.Answer)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -116,7 +117,7 @@ func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources.Sources,
 		Warn: func(warning error) { c.warnings = append(c.warnings, warning) },
 		Log: func(name string, m engine.Message) {
-			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
+			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, strings.ReplaceAll(m.Text, "\n", "\n  | ")) // no line looks like another message
 		},
 	}, nil
 }

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"metascript/cmd/metascript/internal/folder"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/recording"
@@ -119,7 +118,7 @@ func (c *caseOf) text(ctx context.Context) (string, error) {
 	}
 	text := fmt.Sprintf("# Call %d of the recording: %s of %q.\n", j.number, j.call.Hook, describe(j.of.Parent))
 	add := func(name string, value any) error {
-		part, err := yaml.Marshal(map[string]any{name: value})
+		part, err := output.YAML(map[string]any{name: value})
 		text += string(part)
 		return err
 	}
@@ -164,10 +163,10 @@ func (c *caseOf) expected(ctx context.Context, parent *object.Object) (string, e
 		document = again.response.Document()
 	}
 	if recorded.failure != "" {
-		text, err := yaml.Marshal(map[string]any{"error": errorPart(recorded.failure)})
+		text, err := output.YAML(map[string]any{"error": errorPart(recorded.failure)})
 		return string(text), err
 	}
-	text, err := yaml.Marshal(map[string]any{"answer": document})
+	text, err := output.YAML(map[string]any{"answer": document})
 	return string(text), err
 }
 
@@ -225,7 +224,7 @@ func (c *caseOf) addController() error {
 			return err
 		}
 	}
-	text, err := yaml.Marshal(content)
+	text, err := output.YAML(content)
 	if err != nil {
 		return err
 	}
