@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"metascript/cmd/metascript/internal/printable"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/recording"
+	"metascript/engine/printable"
 )
 
 // written returns what is below the current directory, except for what was there before.
@@ -205,7 +207,7 @@ steps:
 	} {
 		got := metascript(t, args...)
 		if !printable.All(got.stdout) || !printable.All(got.stderr) {
-			t.Errorf("%q prints hidden characters: %q", args, got)
+			t.Errorf("%q prints hidden characters: %q and %q", args, got.stdout, got.stderr)
 		}
 		if strings.Contains(got.stderr, "\nerror: forged") {
 			t.Errorf("%q prints a line of the script as its own: %s", args, got.stderr)
@@ -226,5 +228,78 @@ steps:
 	got := metascript(t, append(run, "parent.yaml")...)
 	if err := yaml.Unmarshal([]byte(got.stdout), &answer); err != nil || answer.Status["text"] != hidden || got.code != 0 {
 		t.Errorf("the answer is read as %v: %v: %v", answer, err, got)
+	}
+}
+
+// A script answers with thousands of wrong children, and a file has thousands of wrong fields: the first ones are reported, and how many more there are.
+func TestManyAndLongWarnings(t *testing.T) {
+	var fields strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&fields, "unknown%d: 1, ", i)
+	}
+	inFolder(t, `
+-- controller.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: sites}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: sites}
+  childResources: [{apiVersion: v1, resource: pods}]
+  script:
+    language: JavaScript
+    inline: |
+      exports.sync = () => {
+        const children = [{apiVersion: "v1", kind: "Pod", metadata: {name: "x".repeat(1 << 20)}}];
+        for (let i = 0; i < 300; i++) children.push({apiVersion: "v1", kind: "Pod", metadata: {name: "null-" + i}, spec: {["a".repeat(i % 300)]: 1}});
+        return {children, status: {}};
+      };
+-- parent.yaml --
+{apiVersion: example.com/v1, kind: Site, metadata: {name: blog}}
+-- pod.yaml --
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {`+fields.String()+`containers: []}}
+-- cases/one.yaml --
+answer: {children: [], status: {}}
+`)
+	const most = 40 << 10
+	for _, c := range []struct {
+		args []string
+		more string
+	}{
+		{[]string{"run", "-f", "controller.yaml", "--parent", "parent.yaml"}, "and "},
+		{[]string{"run", "-f", "controller.yaml", "--parent", "parent.yaml", "--children", "pod.yaml"}, "and 980 more"},
+		{[]string{"check", "-f", "pod.yaml"}, "and 981 more"},
+	} {
+		got := metascript(t, c.args...)
+		warnings := got.stderr
+		if c.args[0] == "check" {
+			warnings = got.stdout
+		}
+		if n := strings.Count(warnings, "unknown field"); len(warnings) > most || n > 40 || !strings.Contains(warnings, c.more) {
+			t.Errorf("%q: %d bytes of warnings, %d of them about unknown fields, want %q in them: %.2000s", c.args, len(warnings), n, c.more, warnings)
+		}
+	}
+	var results struct {
+		Cases []struct{ Problems, Warnings []string }
+	}
+	got := metascript(t, "test", "-o", "json", ".")
+	if err := json.Unmarshal([]byte(got.stdout), &results); err != nil || len(results.Cases) != 1 || len(results.Cases[0].Problems) != place.Most+1 || len(results.Cases[0].Warnings) > place.Most+1 {
+		t.Errorf("got %.2000s, %v", got.stdout, err)
+	}
+}
+
+// A simulation does not read what is outside of its directory: its hooks would get it.
+func TestSimulationReadsNothingOutside(t *testing.T) {
+	for name, step := range map[string]string{
+		"up": "apply: [../outside.yaml]", "link": "apply: [link.yaml]", "script": "script: {file: ../outside.yaml}", "script link": "script: {file: link.yaml}",
+	} {
+		inFolder(t, "-- outside.yaml --\n{apiVersion: example.com/v1, kind: Site, metadata: {name: secret}}\n"+strings.Replace(replayed, "controller.yaml", "in/controller.yaml", 1)+"-- in/simulate.yaml --\nsteps: [{name: a, "+step+"}]\n")
+		if err := os.Symlink("../outside.yaml", "in/link.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		got := metascript(t, "simulate", "in")
+		if got.code != 1 || strings.Contains(got.stdout, "secret") || !strings.Contains(got.stdout+got.stderr, "is not in in") && !strings.Contains(got.stdout+got.stderr, "escapes") {
+			t.Errorf("%s: %d: %s%s", name, got.code, got.stdout, got.stderr)
+		}
 	}
 }

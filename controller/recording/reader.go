@@ -129,6 +129,9 @@ func (d *Reader) next() (Line, error) {
 	if n := line.fields(); n != 1 {
 		return Line{}, &LineError{d.line, fmt.Errorf("it has %d of the fields header, controller, object, reconcile and end, want one", n)}
 	}
+	if err := line.checkNames(); err != nil {
+		return Line{}, &LineError{d.line, err}
+	}
 	return line, nil
 }
 

@@ -437,6 +437,8 @@ func TestLineWithTooMuch(t *testing.T) {
 		"reasons":  {`{"reconcile":{"why":[` + strings.Repeat(`"",`, maxValues) + `""]}}`, "values, and a line of a recording may have 1000000"},
 		"fields":   {`{"object":{"content":{` + strings.Repeat(`"a\"{":0,`, maxValues) + `"b":0}}}`, "values, and a line of a recording may have 1000000"},
 		"deep":     {`{"object":{"content":` + strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth) + `}}`, "levels, and a line of a recording may have 500"},
+		"name":     {`{"reconcile":{"parent":{"name":"` + strings.Repeat("x", maxName+1) + `"}}}`, "xxx…\" is longer than 1000 bytes"},
+		"hook":     {`{"reconcile":{"calls":[{"hook":"` + strings.Repeat("x", maxName+1) + `"}]}}`, "xxx…\" is longer than 1000 bytes"},
 		"versions": {versions.String(), "it is one more version of a controller than the 10000 that a recording may have"},
 	} {
 		t.Run(name, func(t *testing.T) {

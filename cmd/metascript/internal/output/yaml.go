@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"metascript/cmd/metascript/internal/printable"
+	"metascript/engine/printable"
 )
 
 // YAML returns a value as YAML. Characters that are not printed are escaped, also those that the YAML package refuses or writes as they are.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"metascript/cmd/metascript/internal/printable"
+	"metascript/engine/printable"
 )
 
 func TestYAML(t *testing.T) {

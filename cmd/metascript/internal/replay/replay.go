@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/kinds"
@@ -103,6 +104,9 @@ func (r *run) prepare(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// maxNamed is how long the name of a controller of a recording is in a message.
+const maxNamed = 300
+
 // findVersions finds the versions of the controller in the recording. It is an error if there is none.
 func (r *run) findVersions() error {
 	var others []string
@@ -113,7 +117,7 @@ func (r *run) findVersions() error {
 		case o.GetKind() == r.Controller.GetKind() && o.GetName() == r.Controller.GetName():
 			r.versions = append(r.versions, c)
 		default:
-			if name = object.Describe(o); !slices.Contains(others, name) {
+			if name = engine.Clip(object.Describe(o), maxNamed); !slices.Contains(others, name) {
 				others = append(others, name)
 			}
 		}
@@ -124,7 +128,7 @@ func (r *run) findVersions() error {
 	case len(others) == 0:
 		return r.unusable("the recording has no controllers")
 	}
-	return r.unusable("the recording has no calls of %s: it has those of %s", object.Describe(r.Controller), strings.Join(others, ", "))
+	return r.unusable("the recording has no calls of %s: it has those of %s", object.Describe(r.Controller), strings.Join(place.FirstTexts(others), ", "))
 }
 
 // unusable returns an error about the recording, with what is wrong with the file: that may be the reason.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"metascript/cmd/metascript/internal/printable"
+	"metascript/engine/printable"
 )
 
 // An Output is the writer of all output of the program. Characters that are not printed are escaped, as package printable says, except for
