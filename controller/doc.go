@@ -38,7 +38,7 @@
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
 //   - connection: how a server is reached, for errors; bodies: limits the memory of webhook responses; httpanswer: reads the HTTP responses that functions return; jsontree: decodes JSON while it is read; selection: finds the queries that match an object; object: types for objects and sets of objects
 //   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints
-//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has; allowed: says in words which names, quantities and selectors Kubernetes allows
+//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has; allowed: says in words which names, quantities and selectors Kubernetes allows; shell: words of commands that are printed
 //
 // # The life of a controller object
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/cmd/metascript/internal/folder"
 	"metascript/cmd/metascript/internal/scaffold"
 	"metascript/scripts/lib/editor"
 )
@@ -84,7 +85,7 @@ func writeProject(out io.Writer, project *scaffold.Project, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := scaffold.Write(dir, files); err != nil {
+	if err := writeNew(dir, files); err != nil {
 		return err
 	}
 	last := ""
@@ -99,6 +100,20 @@ func writeProject(out io.Writer, project *scaffold.Project, dir string) error {
 		last = name
 	}
 	_, err = io.WriteString(out, "\n"+project.Advice(dir))
+	return err
+}
+
+// writeNew writes files below a directory, which need not exist.
+func writeNew(dir string, files []folder.File) error {
+	into, err := folder.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	err = into.Create(files...)
+	if exist := (*folder.ExistError)(nil); errors.As(err, &exist) {
+		return fmt.Errorf("%w: choose another directory with --dir", err)
+	}
 	return err
 }
 

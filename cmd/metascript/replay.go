@@ -41,7 +41,8 @@ func replayCommand() *cobra.Command {
 The command needs no cluster and writes nothing. It shows what the edit changes, for which parents, and what the server would
 do: which children it would delete, recreate, roll, update or create. Deletions come first.
 
-Each call gets the recorded request, also the recorded request.now, and the recorded limits, unless the controller sets others.
+Each call gets the recorded request, also the recorded request.now, and the recorded limits, unless the controller sets others; but
+not more than the maxima in the flags.
 A difference that the recorded script itself now gives too is not one of the edit, and is counted separately. Some calls are
 made twice, to find scripts that do not answer the same each time.
 

@@ -24,8 +24,8 @@ spec:
           return {"status": {"size": parent["spec"]["size"] + 1}, "children": []}
 `
 
-// recordOne writes a recording with one call, whose script does not add 1.
-func recordOne(t *testing.T, path string) {
+// recordOne writes a recording with one call, whose script does not add 1. An edit changes what is written.
+func recordOne(t *testing.T, path string, edits ...func(*recording.Controller, *recording.Reconcile)) {
 	t.Helper()
 	file, err := os.Create(path)
 	if err != nil {
@@ -41,18 +41,23 @@ func recordOne(t *testing.T, path string) {
 		}
 	}
 	note(err)
-	note(w.Controller(&recording.Controller{
+	controller := &recording.Controller{
 		ID:      "sites@1",
 		Object:  json.RawMessage(`{"apiVersion":"metacontroller.k8s.io/v1alpha1","kind":"CompositeController","metadata":{"name":"sites"},"spec":{"generateSelector":true,"parentResource":{"apiVersion":"example.com/v1","resource":"sites"},"script":{"language":"Starlark","inline":"in the recording"}}}`),
 		Scripts: map[string]recording.Script{"": {Language: "Starlark", Entry: "sync.star", Files: map[string]string{"sync.star": "def sync(parent):\n    return {\"status\": {\"size\": parent[\"spec\"][\"size\"]}, \"children\": []}\n"}}},
 		Parents: []recording.Resource{{APIVersion: "example.com/v1", Kind: "Site", Resource: "sites", Namespaced: true, HasStatus: true}},
-	}))
+	}
 	parent, err := w.Object([]byte(`{"apiVersion":"example.com/v1","kind":"Site","metadata":{"name":"blog","namespace":"default","uid":"u"},"spec":{"size":1}}`), nil)
 	note(err)
-	note(w.Reconcile(&recording.Reconcile{
+	reconcile := &recording.Reconcile{
 		Controller: "sites@1", Parent: recording.Ref{APIVersion: "example.com/v1", Kind: "Site", Namespace: "default", Name: "blog"},
 		Calls: []recording.Call{{Hook: "sync", Now: now, Parent: parent, Answer: &recording.Answer{Status: json.RawMessage(`{"size":1}`)}}},
-	}))
+	}
+	for _, edit := range edits {
+		edit(controller, reconcile)
+	}
+	note(w.Controller(controller))
+	note(w.Reconcile(reconcile))
 	_, err = w.Close(recording.End{Ended: now})
 	note(err)
 }
@@ -61,7 +66,7 @@ func TestReplay(t *testing.T) {
 	inFolder(t, replayed)
 	recordOne(t, "one.rec")
 	run := func(args ...string) result { return metascriptReading(t, "", append([]string{"replay"}, args...)...) }
-	run("one.rec", "-f", "controller.yaml").expect(t, 1, []string{"1 answer differs, for 1 parent", "-   size: 1", "+   size: 2", "controller.yaml:11:", "--expect 'status.size'"}, []string{"error: not every answer is the recorded one"})
+	run("one.rec", "-f", "controller.yaml").expect(t, 1, []string{"1 answer differs, for 1 parent", "-   size: 1", "+   size: 2", "controller.yaml:11:", "--expect status.size\n"}, []string{"error: not every answer is the recorded one"})
 	run("one.rec", "-f", "controller.yaml", "--expect", "status.size").expect(t, 0, []string{"status.size: 1 call, 1 parent (expected)"}, nil)
 	run("one.rec", "-f", "controller.yaml", "-o", "json", "--expect", "status").expect(t, 0, []string{`"different": 1`, `"shape": "status.size"`, `"expected": true`}, nil)
 	run("one.rec", "-f", "controller.yaml", "--call", "1", "--case", "out").expect(t, 0, []string{"wrote out/sync.star, out/controller.yaml, out/cases/blog-call-1.yaml"}, nil)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/check"
@@ -58,7 +57,10 @@ the files contain an object of this kind, or the directory of the controller has
 CustomResourceDefinition of the parent, its defaults are set. With --cluster, the command uses the kinds of a cluster.
 
 The objects in the files, the children and the status in the answer are validated. What the API server would reject or
-drop is printed as a warning to standard error; the exit code is still 0. "metascript test" treats it as an error.
+drop is printed as a warning to standard error; the exit code is still 0. "metascript test" treats it as an error. At most
+20 warnings are printed for an answer, and then how many more there are.
+
+Characters that could hide or forge output, such as control characters, are escaped, in the answer as in YAML or JSON.
 
 With --output json or yaml, the output is an object with the list results. Each result has parent (apiVersion, kind,
 namespace and name), and answer, or error if the call failed, and warnings. The same errors and warnings are in diagnostics,
@@ -123,7 +125,7 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 		return err
 	}
 	defer sandbox.Close()
-	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(calls[0].Controller, sandbox, calls[0].Schemas), strays...))
+	printWarnings(cmd.ErrOrStderr(), place.FirstTexts(append(check.Warnings(calls[0].Controller, sandbox, calls[0].Schemas), strays...)))
 	var all runResults
 	failed := 0
 	for i, call := range calls {
@@ -148,7 +150,7 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 	}
 	// After the calls, since the error of a script that does not compile is complete only the first time.
 	checker := check.Checker{Schemas: calls[0].Schemas, Sandbox: sandbox, Sources: calls[0].Sources}
-	printWarnings(cmd.ErrOrStderr(), checker.ScriptWarnings(cmd.Context(), calls[0].Controller))
+	printWarnings(cmd.ErrOrStderr(), place.FirstTexts(checker.ScriptWarnings(cmd.Context(), calls[0].Controller)))
 	switch {
 	case failed > 0 && len(calls) == 1:
 		return errors.New(all.Results[0].Error)
@@ -182,6 +184,7 @@ func printSpellings(log io.Writer, children *object.Set) {
 	if children == nil {
 		return
 	}
+	var lines []string
 	for child := range children.Added() {
 		stored := memapi.Stored(child)
 		if stored == nil {
@@ -194,8 +197,11 @@ func printSpellings(log io.Writer, children *object.Set) {
 			}
 		}
 		if len(texts) > 0 {
-			fmt.Fprintf(log, "%s: %s\n", object.Describe(child), strings.Join(texts, ", "))
+			lines = append(lines, fmt.Sprintf("%s: %s", object.Describe(child), strings.Join(texts, ", ")))
 		}
+	}
+	for _, line := range place.FirstTexts(lines) {
+		fmt.Fprintln(log, line)
 	}
 }
 
@@ -219,12 +225,12 @@ func (r *runResult) print(cmd *cobra.Command, i, n int) error {
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout(), "---")
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), "# "+r.about)
+		fmt.Fprintln(cmd.OutOrStdout(), "# "+strings.ReplaceAll(r.about, "\n", " ")) // a name in a file may contain anything
 	}
 	if r.Error != "" {
 		return nil
 	}
-	text, err := yaml.Marshal(r.Answer)
+	text, err := output.YAML(r.Answer)
 	if err != nil {
 		return err
 	}

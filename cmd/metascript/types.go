@@ -21,7 +21,6 @@ import (
 	"metascript/controller/schemas"
 	"metascript/controller/spec"
 	"metascript/engine"
-	"metascript/scripts/lib/editor"
 )
 
 // typesFlags are the flags of the command types.
@@ -89,7 +88,7 @@ func runTypes(cmd *cobra.Command, f *typesFlags, dir string) error {
 			return err
 		}
 	}
-	names, err := editor.Write(dir, types.Files(languages, texts))
+	names, err := types.Write(dir, types.Files(languages, texts))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/account"
+	"metascript/controller/shell"
 )
 
 // A DeniedError says that an account may not read objects. To kube.Forbidden it is the same as a refusal by the API server.
@@ -20,7 +21,7 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string {
 	if e.Missing {
-		return fmt.Sprintf("%s does not exist; to create it, run: kubectl create serviceaccount %s --namespace=%s", e.Account, e.Account.Name, e.Account.Namespace)
+		return fmt.Sprintf("%s does not exist; to create it, run: kubectl create serviceaccount %s --namespace=%s", e.Account, shell.Quote(e.Account.Name), shell.Quote(e.Account.Namespace))
 	}
 	what := e.GroupResource.String()
 	if e.Scope.Name != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/shell"
 )
 
 // An Account names a ServiceAccount. The zero value is the server itself: a controller without spec.serviceAccount.
@@ -64,25 +65,14 @@ func (p Permission) Command() string {
 	}
 	role, scope := "clusterrole", ""
 	if p.Namespace != "" {
-		role, scope = "role", " --namespace="+quoted(p.Namespace)
+		role, scope = "role", " --namespace="+shell.Quote(p.Namespace)
 	}
 	name := p.roleName()
-	create := fmt.Sprintf("kubectl create %s %s%s --verb=%s --resource=%s", role, name, scope, quoted(strings.Join(p.Verbs, ",")), quoted(resource))
+	create := fmt.Sprintf("kubectl create %s %s%s --verb=%s --resource=%s", role, name, scope, shell.Quote(strings.Join(p.Verbs, ",")), shell.Quote(resource))
 	if p.Name != "" {
-		create += " --resource-name=" + quoted(p.Name)
+		create += " --resource-name=" + shell.Quote(p.Name)
 	}
 	return fmt.Sprintf("%s && kubectl create %sbinding %s%s --%s=%s %s", create, role, name, scope, role, name, p.subject())
-}
-
-// plain matches words that mean the same to a shell with and without quotes.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_.:/@,-]+$`)
-
-// quoted returns a word of a shell command. Namespaces and names may be any text: a script chooses them.
-func quoted(word string) string {
-	if plain.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
@@ -98,9 +88,9 @@ func (p Permission) roleName() string {
 // subject returns the flag of kubectl create rolebinding for the user.
 func (p Permission) subject() string {
 	if account, is := strings.CutPrefix(p.User, userPrefix); is {
-		return "--serviceaccount=" + quoted(account)
+		return "--serviceaccount=" + shell.Quote(account)
 	}
-	return "--user=" + quoted(p.User)
+	return "--user=" + shell.Quote(p.User)
 }
 
 // refusal matches the message of an API server that a user lacks a permission.

@@ -8,6 +8,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/shell"
 	"metascript/controller/spec"
 	"metascript/engine"
 )
@@ -148,7 +149,7 @@ func (h *Hooks) ProbeDue(parent object.Ref) bool {
 func (h *Hooks) HowToFinalize(of spec.ID) string {
 	switch h.form {
 	case oneFunction:
-		return fmt.Sprintf(`use the script's function for finalize too, with hooks.finalize.script: {} (kubectl patch %s %s --type=merge -p '{"spec":{"hooks":{"finalize":{"script":{}}}}}')`, of.Resource(), of.Name)
+		return fmt.Sprintf(`use the script's function for finalize too, with hooks.finalize.script: {} (kubectl patch %s %s --type=merge -p '{"spec":{"hooks":{"finalize":{"script":{}}}}}')`, of.Resource(), shell.Quote(of.Name))
 	case namedFunctions:
 		return "define a function finalize in the script (hooks.finalize.script: {} names it, hooks.finalize.script.function another one)"
 	}

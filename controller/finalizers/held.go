@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"metascript/controller/object"
+	"metascript/controller/shell"
 	"metascript/controller/spec"
 )
 
@@ -47,5 +48,5 @@ func (h Held) Message(of spec.ID) string {
 
 // HowToRemove describes how to have the finalizers of a controller removed.
 func HowToRemove(of spec.ID) string {
-	return fmt.Sprintf("if that is intended, remove the finalizers with the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveAnnotation, of.Resource(), of.Name)
+	return fmt.Sprintf("if that is intended, remove the finalizers with the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveAnnotation, of.Resource(), shell.Quote(of.Name))
 }

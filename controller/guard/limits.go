@@ -10,6 +10,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/controller/preview"
+	"metascript/controller/shell"
 	"metascript/engine"
 )
 
@@ -22,7 +23,7 @@ func (v *Version) letThrough() string {
 	if other := v.Object.Annotation(ApprovedAnnotation); other != "" {
 		text = fmt.Sprintf("\nthe annotation %s has no effect on this version, since its value is %q", ApprovedAnnotation, engine.Clip(other, maxAnnotation))
 	}
-	return text + fmt.Sprintf("\nif that is intended, let this version through: kubectl annotate --overwrite %s %s %s=%s", v.ID().Resource(), v.ID().Name, ApprovedAnnotation, Digest(v.Identity))
+	return text + fmt.Sprintf("\nif that is intended, let this version through: kubectl annotate --overwrite %s %s %s=%s", v.ID().Resource(), shell.Quote(v.ID().Name), ApprovedAnnotation, Digest(v.Identity))
 }
 
 // judge returns why a version is held that would do what s says, or nil; and what it would do, in words.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"metascript/controller/object"
+	"metascript/engine"
 	"metascript/engine/packed"
 )
 
@@ -35,6 +36,7 @@ type File struct {
 	Unread bool
 
 	maxMemory int64
+	versions  int64            // the size of Controllers
 	uses      map[digest]int32 // how often each object is used
 	lines     int              // how many lines can be used
 }
@@ -56,10 +58,13 @@ func parseDigest(text string) (d digest, ok bool) {
 }
 
 // DefaultMemory is the default of the limit in bytes for the objects that are in memory at the same time.
-const DefaultMemory = 4 << 30
+const DefaultMemory = 1 << 30
+
+// maxVersions limits how many versions of controllers a recording has: each needs memory in every use of the file.
+const maxVersions = 10_000
 
 // Open reads a recording and checks it. The error says why it cannot be used at all. What can be used although something is wrong has
-// Problems. maxMemory limits the size of the objects that Each has in memory at the same time; zero: DefaultMemory.
+// Problems. maxMemory limits the size of the versions of controllers, and of the objects that Each has in memory at the same time; zero: DefaultMemory.
 func Open(path string, maxMemory int64) (*File, error) {
 	f := &File{Path: path, maxMemory: cmp.Or(maxMemory, DefaultMemory), uses: map[digest]int32{}}
 	if err := f.check(); err != nil {
@@ -77,8 +82,14 @@ func (f *File) problem(err error) {
 	}
 }
 
-// read calls use with each line, with its number, until the end or an error.
-func (f *File) read(use func(line Line, number int) error) (Header, error) {
+// place is where a line is, and about how much memory it needs.
+type place struct {
+	number int
+	size   int64
+}
+
+// read calls use with each line, until the end or an error.
+func (f *File) read(use func(line Line, at place) error) (Header, error) {
 	in, err := os.Open(f.Path)
 	if err != nil {
 		return Header{}, withoutPath(err)
@@ -91,7 +102,7 @@ func (f *File) read(use func(line Line, number int) error) (Header, error) {
 	for {
 		line, err := r.Next()
 		if err == nil {
-			err = use(line, r.LineNumber())
+			err = use(line, place{r.LineNumber(), r.Size()})
 		}
 		if err != nil {
 			return r.Header(), err
@@ -111,7 +122,8 @@ func withoutPath(err error) error {
 // check is the first reading.
 func (f *File) check() (err error) {
 	known := map[string]bool{}
-	f.Header, err = f.read(func(line Line, number int) error {
+	f.Header, err = f.read(func(line Line, at place) error {
+		number := at.number
 		f.lines = number
 		switch {
 		case line.Header != nil:
@@ -122,7 +134,7 @@ func (f *File) check() (err error) {
 				return nil
 			}
 			known[line.Controller.ID] = true
-			f.Controllers = append(f.Controllers, line.Controller)
+			return f.addController(line.Controller, at)
 		case line.Object != nil:
 			f.checkObject(line.Object, number)
 		case line.Reconcile != nil:
@@ -151,6 +163,17 @@ func (f *File) check() (err error) {
 	return err
 }
 
+// addController keeps a version of a controller.
+func (f *File) addController(c *Controller, at place) error {
+	if f.versions += at.size; f.versions > f.maxMemory {
+		return &TooLargeError{f.maxMemory}
+	}
+	if f.Controllers = append(f.Controllers, c); len(f.Controllers) > maxVersions {
+		return &LineError{at.number, fmt.Errorf("it is one more version of a controller than the %d that a recording may have", maxVersions)}
+	}
+	return nil
+}
+
 // checkObject notes an object, if its digest is right.
 func (f *File) checkObject(o *Object, number int) {
 	d, ok := parseDigest(o.Digest)
@@ -170,7 +193,7 @@ func describe(content []byte) string {
 	if err != nil {
 		return "an object"
 	}
-	return object.Describe(object.OfPacked(parsed))
+	return engine.Clip(object.Describe(object.OfPacked(parsed)), 200)
 }
 
 // count notes the objects that a reconcile uses.
@@ -219,7 +242,8 @@ func (c *Call) digests() []string {
 // A Recorded is a reconcile with the objects to which it refers.
 type Recorded struct {
 	*Reconcile
-	Line int // its line in the file
+	Line int   // its line in the file
+	Size int64 // about how many bytes of memory it needs, with its objects
 
 	objects map[string]Known
 }
@@ -253,7 +277,7 @@ type TooLargeError struct{ Limit int64 }
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the objects that are used again later have more than %d MiB: allow more memory, or record less, such as one controller or a shorter time", e.Limit>>20)
+	return fmt.Sprintf("the controllers, or the objects that are used again later, have more than %d MiB: allow more memory, or record less, such as one controller or a shorter time", e.Limit>>20)
 }
 
 // Each reads the file again and calls use with each reconcile, in their order, until it returns an error. What use gets may be kept, and
@@ -263,14 +287,14 @@ func (f *File) Each(use func(*Recorded) error) error {
 	for d, n := range f.uses {
 		e.left[d] = n
 	}
-	_, err := f.read(func(line Line, number int) error {
+	_, err := f.read(func(line Line, at place) error {
 		switch {
-		case number > f.lines:
+		case at.number > f.lines:
 			return io.EOF // it is still being written
 		case line.Object != nil:
 			return e.add(line.Object)
 		case line.Reconcile != nil:
-			return use(e.resolve(line.Reconcile, number))
+			return use(e.resolve(line.Reconcile, at))
 		}
 		return nil
 	})
@@ -313,13 +337,16 @@ func (e *eachOf) add(o *Object) error {
 }
 
 // resolve returns r with its objects, and drops those that are not used again.
-func (e *eachOf) resolve(r *Reconcile, number int) *Recorded {
-	found := &Recorded{Reconcile: r, Line: number, objects: map[string]Known{}}
+func (e *eachOf) resolve(r *Reconcile, at place) *Recorded {
+	found := &Recorded{Reconcile: r, Line: at.number, Size: at.size, objects: map[string]Known{}}
 	for _, text := range r.digests() {
 		d, _ := parseDigest(text)
 		o, known := e.objects[d]
 		if !known {
 			continue
+		}
+		if _, twice := found.objects[text]; !twice {
+			found.Size += int64(o.Packed().Size())
 		}
 		found.objects[text] = o
 		if e.left[d]--; e.left[d] == 0 {

@@ -39,6 +39,7 @@ type Reader struct {
 	buffer  []byte
 	line    int // the number of the last line
 	header  Header
+	size    int64 // of the last line, decoded
 	maxLine int
 	err     error // ends it
 }
@@ -83,6 +84,9 @@ func (d *Reader) Header() Header { return d.header }
 // LineNumber returns the number of the line that Next has returned.
 func (d *Reader) LineNumber() int { return d.line }
 
+// Size returns about how many bytes of memory the line needs that Next has returned.
+func (d *Reader) Size() int64 { return d.size }
+
 // Next returns the next line. After the End the error is io.EOF. If the recording is cut off, it is an ErrCutOff. An error about a line is
 // a *LineError. After an error, each call returns it.
 func (d *Reader) Next() (Line, error) {
@@ -115,12 +119,18 @@ func (d *Reader) next() (Line, error) {
 	if err != nil {
 		return Line{}, err
 	}
+	if d.size, err = measure(text); err != nil {
+		return Line{}, &LineError{d.line, err}
+	}
 	var line Line
 	if err := json.Unmarshal(text, &line); err != nil {
 		return Line{}, &LineError{d.line, fmt.Errorf("it is not a line of a recording: %w", err)}
 	}
 	if n := line.fields(); n != 1 {
 		return Line{}, &LineError{d.line, fmt.Errorf("it has %d of the fields header, controller, object, reconcile and end, want one", n)}
+	}
+	if err := line.checkNames(); err != nil {
+		return Line{}, &LineError{d.line, err}
 	}
 	return line, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -314,10 +315,11 @@ func TestLineThatIsTooLong(t *testing.T) {
 func TestMemoryOfEach(t *testing.T) {
 	path := saved(t, someRecording(t))
 	for limit, enough := range map[int64]bool{1: false, 100: false, 1 << 10: true} {
-		f, err := Open(path, limit)
+		f, err := Open(path, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		f.maxMemory = limit // the versions of controllers need more
 		err = f.Each(func(*Recorded) error { return nil })
 		var large *TooLargeError
 		if enough != (err == nil) || err != nil && !errors.As(err, &large) {
@@ -422,4 +424,71 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d reconciles, and there were %d; error %v", n, opened.Reconciles, err)
 		}
 	})
+}
+
+// A small file can be a large line with many values, which need much more memory than their text.
+func TestLineWithTooMuch(t *testing.T) {
+	var versions strings.Builder
+	for i := range maxVersions + 1 {
+		fmt.Fprintf(&versions, "{\"controller\":{\"id\":\"%d\"}}\n", i)
+	}
+	for name, c := range map[string]struct{ line, want string }{
+		"calls":    {`{"reconcile":{"calls":[` + strings.Repeat("{},", maxObjects) + `{}]}}`, "objects, and a line of a recording may have 200000"},
+		"reasons":  {`{"reconcile":{"why":[` + strings.Repeat(`"",`, maxValues) + `""]}}`, "values, and a line of a recording may have 1000000"},
+		"fields":   {`{"object":{"content":{` + strings.Repeat(`"a\"{":0,`, maxValues) + `"b":0}}}`, "values, and a line of a recording may have 1000000"},
+		"deep":     {`{"object":{"content":` + strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth) + `}}`, "levels, and a line of a recording may have 500"},
+		"name":     {`{"reconcile":{"parent":{"name":"` + strings.Repeat("x", maxName+1) + `"}}}`, "xxx…\" is longer than 1000 bytes"},
+		"hook":     {`{"reconcile":{"calls":[{"hook":"` + strings.Repeat("x", maxName+1) + `"}]}}`, "xxx…\" is longer than 1000 bytes"},
+		"versions": {versions.String(), "it is one more version of a controller than the 10000 that a recording may have"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			zip := gzip.NewWriter(&out)
+			if _, err := zip.Write([]byte(`{"header":{"format":1}}` + "\n" + c.line + "\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := zip.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if out.Len() > 300<<10 {
+				t.Errorf("the file has %d bytes", out.Len())
+			}
+			f, err := Open(saved(t, out.Bytes()), 0)
+			if err != nil || !f.Unread || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Error(), c.want) {
+				t.Fatalf("got problems %v, error %v", f, err)
+			}
+		})
+	}
+}
+
+// The versions of controllers stay in memory.
+func TestMemoryOfControllers(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if err := w.Controller(&Controller{ID: fmt.Sprint(i), Object: json.RawMessage(`{"a":"` + strings.Repeat("b", 1<<10) + `"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Close(End{}); err != nil {
+		t.Fatal(err)
+	}
+	var large *TooLargeError
+	if _, err := Open(saved(t, out.Bytes()), 10<<10); !errors.As(err, &large) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := Open(saved(t, out.Bytes()), 100<<10); err != nil {
+		t.Error(err)
+	}
+}
+
+// A line of a real recording is measured as what it needs, about, and brackets in texts are not counted.
+func TestMeasure(t *testing.T) {
+	text := `{"a":"[{\"[{","b":[1,2]}` // an object, a list, and two more values
+	if size, err := measure([]byte(text)); err != nil || size != int64(len(text)+structSize+4*elementSize) {
+		t.Errorf("got %d, error %v", size, err)
+	}
 }

@@ -83,6 +83,7 @@ var layers = []string{
 	"api/rules",
 	"api/v1alpha1",
 	"allowed",
+	"shell", // words of commands that are printed
 }
 
 func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {

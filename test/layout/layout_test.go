@@ -27,7 +27,7 @@ type rule struct {
 const library = "metascript/scripts/lib"
 
 // values are the forms of values, which depend on nothing: every package may read them.
-var values = []string{"metascript/engine/tree", "metascript/engine/packed", "metascript/engine/jsonescapes"}
+var values = []string{"metascript/engine/tree", "metascript/engine/packed", "metascript/engine/jsonescapes", "metascript/engine/printable"}
 
 // internal is what the verbs of the program are made of.
 const internal = "metascript/cmd/metascript/internal"
@@ -37,6 +37,7 @@ var rules = []rule{
 	{"metascript/engine/tree", []string{"metascript", "k8s.io", "sigs.k8s.io"}, "a form of values depends on nothing"},
 	{"metascript/engine/packed", []string{"metascript", "k8s.io", "sigs.k8s.io"}, "a form of values depends on no other package"},
 	{"metascript/engine/jsonescapes", []string{"metascript", "k8s.io", "sigs.k8s.io"}, "a form of texts depends on no other package"},
+	{"metascript/engine/printable", []string{"metascript", "k8s.io", "sigs.k8s.io"}, "which characters are printed depends on no other package"},
 	{"metascript/runtimes", []string{"k8s.io", "metascript/controller", "metascript/scripts", "metascript/cmd"}, "a runtime knows the engine, and the library that it gives to scripts"},
 	{"metascript/scripts/lib", []string{"k8s.io", "sigs.k8s.io", "metascript/controller", "metascript/runtimes", "metascript/cmd"}, "the library is functions of values, and of the random values of a call"},
 	{"metascript/scripts", []string{"metascript/controller", "metascript/runtimes", "metascript/cmd"}, "scripts come from anywhere and are run by the engine"},

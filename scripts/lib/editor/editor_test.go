@@ -3,7 +3,6 @@ package editor
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -162,31 +161,5 @@ func checkSchema(t *testing.T, at string, v any, defs map[string]any) {
 	}
 	for name, v := range properties {
 		checkSchema(t, at+"."+name, v, defs)
-	}
-}
-
-func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
-	dir := t.TempDir()
-	names, err := Write(dir, Files(false))
-	if err != nil || !slices.Contains(names, "metascript.d.ts") || !slices.Contains(names, "metascript-stubs/__init__.py") {
-		t.Fatalf("it wrote %v, %v", names, err)
-	}
-	if _, err := Write(dir, Files(false)); err != nil { // its own are written again
-		t.Error(err)
-	}
-	mine, stub := filepath.Join(dir, "jsconfig.json"), filepath.Join(dir, "metascript-stubs", "yaml.py")
-	for path, own := range map[string]string{mine: `{"mine": true}`, stub: Header + "\nof before"} {
-		if err := os.WriteFile(path, []byte(own), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := Write(dir, Files(false)); err == nil || !strings.Contains(err.Error(), "jsconfig.json exists already, and was not written by metascript types") {
-		t.Errorf("a file without the header was overwritten: %v", err)
-	}
-	if got, _ := os.ReadFile(mine); string(got) != `{"mine": true}` {
-		t.Errorf("the file is now %s", got)
-	}
-	if got, _ := os.ReadFile(stub); string(got) != Header+"\nof before" {
-		t.Error("other files were written although there is an error")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
-	"sigs.k8s.io/yaml"
 
+	"metascript/cmd/metascript/internal/output"
 	"metascript/controller/hook"
 	"metascript/engine"
 )
@@ -27,7 +27,7 @@ func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 	if failed != nil {
 		return outcome{Error: engine.DetailOf(failed)}, nil
 	}
-	text, err := yaml.Marshal(answer.Document())
+	text, err := output.YAML(answer.Document())
 	if err != nil {
 		return outcome{}, err
 	}
@@ -64,7 +64,7 @@ func (want outcome) difference(got outcome) string {
 
 // text returns the outcome as YAML for a case. Its keys are sorted, so that equal values have equal texts.
 func (o outcome) text() string {
-	text, err := yaml.Marshal(o)
+	text, err := output.YAML(o)
 	if err != nil {
 		return err.Error()
 	}

@@ -33,6 +33,13 @@ type Checker struct {
 // A document of an unknown kind is not invalid if the kind may exist: its definition need not be in the files. In the group of metascript
 // and in those of Kubernetes all kinds are known, so an unknown kind is a spelling error, or of an old version.
 func (c *Checker) Check(ctx context.Context, doc manifest.Document) Result {
+	r := c.check(ctx, doc)
+	r.finish()
+	return r
+}
+
+// check is Check without what the output for programs has of the errors and warnings.
+func (c *Checker) check(ctx context.Context, doc manifest.Document) Result {
 	r := newResult(doc)
 	problems, err := c.validate(doc.Object)
 	if unknown := (*schemas.UnknownKindError)(nil); errors.As(err, &unknown) {

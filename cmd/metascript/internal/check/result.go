@@ -31,7 +31,7 @@ type Result struct {
 
 	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
 
-	errors, warnings []*place.Error
+	errors, warnings place.Few
 	about, note      string // the name of the object, and what is printed about it last
 }
 
@@ -54,23 +54,33 @@ func newResult(doc manifest.Document) Result {
 // fail adds an error.
 func (r *Result) fail(e *place.Error) {
 	r.Result, r.note = Invalid, ""
-	r.Errors, r.errors, r.Diagnostics = append(r.Errors, e.Msg), append(r.errors, e), append(r.Diagnostics, e.Diagnostic("error"))
+	r.errors.Add(func() *place.Error { return e })
 }
 
 // warn adds a warning.
 func (r *Result) warn(e *place.Error) {
-	r.Warnings, r.warnings, r.Diagnostics = append(r.Warnings, e.Msg), append(r.warnings, e), append(r.Diagnostics, e.Diagnostic("warning"))
+	r.warnings.Add(func() *place.Error { return e })
+}
+
+// finish sets what the output for programs has of the errors and the warnings.
+func (r *Result) finish() {
+	for _, e := range r.errors.All() {
+		r.Errors, r.Diagnostics = append(r.Errors, e.Msg), append(r.Diagnostics, e.Diagnostic("error"))
+	}
+	for _, e := range r.warnings.All() {
+		r.Warnings, r.Diagnostics = append(r.Warnings, e.Msg), append(r.Diagnostics, e.Diagnostic("warning"))
+	}
 }
 
 // Text returns a result for people: a text for each error and each warning, and whether the object is valid, with its hooks and caches. If a text has several lines,
 // only the first has the name of the object.
 func (r *Result) Text(in style.Styler) string {
 	var b strings.Builder
-	for _, e := range r.errors {
-		b.WriteString(in.Strong(e.Head()) + ": " + in.Failure(e.Body()) + "\n")
+	for _, e := range r.errors.All() {
+		b.WriteString(head(in, e) + in.Failure(e.Body()) + "\n")
 	}
-	for _, e := range r.warnings {
-		b.WriteString(in.Strong(e.Head()) + ": " + in.Warning("warning: "+e.Body()) + "\n")
+	for _, e := range r.warnings.All() {
+		b.WriteString(head(in, e) + in.Warning("warning: "+e.Body()) + "\n")
 	}
 	if r.note != "" {
 		b.WriteString(in.Strong(r.about) + ": " + r.note + "\n")
@@ -79,4 +89,12 @@ func (r *Result) Text(in style.Styler) string {
 		b.WriteString(in.Strong(r.about) + ": caches: " + strings.Join(r.Caches, "; ") + "\n")
 	}
 	return b.String()
+}
+
+// head returns what is printed before an error, which may be about no place.
+func head(in style.Styler, e *place.Error) string {
+	if text := e.Head(); text != "" {
+		return in.Strong(text) + ": "
+	}
+	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
+	"metascript/controller/shell"
 )
 
 // A cluster compares the files of an author with the objects of the same names in the cluster, and warns of differences that the
@@ -59,7 +60,7 @@ func (c *cluster) missingDefinitions(ctx context.Context, docs []manifest.Docume
 			continue
 		}
 		if _, absent := c.get(ctx, crdResource, doc.GetName()); absent {
-			warnings = append(warnings, fmt.Sprintf("%s is not in the cluster; apply it: kubectl apply%s -f %s", object.Describe(doc.Object), c.kubectl, doc.File))
+			warnings = append(warnings, fmt.Sprintf("%s is not in the cluster; apply it: kubectl apply%s -f %s", object.Describe(doc.Object), c.kubectl, shell.Quote(doc.File)))
 		}
 	}
 	return warnings
@@ -84,7 +85,7 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 		text := fmt.Sprintf("%s is in the cluster too", object.Describe(doc.Object))
 		if !dryRun {
 			text += fmt.Sprintf(", whose server reverts what this one does; pause it there: kubectl patch%s %s %s --type=merge -p '{\"spec\":{\"paused\":true}}'",
-				c.kubectl, resource.Resource, doc.GetName())
+				c.kubectl, resource.Resource, shell.Quote(doc.GetName()))
 		}
 		warnings = append(warnings, text)
 	}

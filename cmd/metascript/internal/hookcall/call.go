@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,8 +50,8 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	return answer, c.located(err)
 }
 
-// DoChecked validates the objects, calls the hook as Do does, and validates the answer. It passes what is wrong with them, and the
-// warnings of the call, to warn as soon as they are known. failed is the error of the call; err is why a schema cannot be used.
+// DoChecked validates the objects, calls the hook as Do does, and validates the answer. It passes what is wrong with the objects to warn
+// before the call, and what is wrong with the answer after it, with the warnings of the call: the first ones, as package place limits them. failed is the error of the call; err is why a schema cannot be used.
 func (c *Call) DoChecked(ctx context.Context, in *sandbox.Sandbox, log io.Writer, warn func([]*place.Error)) (answer *hook.Response, failed, err error) {
 	problems, err := c.InputProblems()
 	if err != nil {
@@ -58,14 +59,15 @@ func (c *Call) DoChecked(ctx context.Context, in *sandbox.Sandbox, log io.Writer
 	}
 	warn(problems)
 	answer, failed = c.Do(ctx, in, log)
-	warn(c.Warnings(answer))
+	warnings := c.Warnings(answer)
 	if failed != nil {
+		warn(warnings)
 		return nil, failed, nil
 	}
 	if problems, err = c.AnswerProblems(answer); err != nil {
 		return nil, nil, err
 	}
-	warn(problems)
+	warn(place.First(slices.Concat(warnings, problems)))
 	return answer, nil, nil
 }
 
@@ -116,7 +118,7 @@ func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources.Sources,
 		Warn: func(warning error) { c.warnings = append(c.warnings, warning) },
 		Log: func(name string, m engine.Message) {
-			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
+			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, strings.ReplaceAll(m.Text, "\n", "\n  | ")) // no line looks like another message
 		},
 	}, nil
 }

@@ -27,20 +27,20 @@ func (c *Call) InputProblems() ([]*place.Error, error) {
 		}
 		all = append(all, doc.Problems(schemas.OfPart(problems))...)
 	}
-	redactor := c.redactor()
-	for i, e := range all {
-		all[i] = redactor.Error(e).(*place.Error)
+	redactor, few := c.redactor(), place.Few{}
+	for _, e := range all {
+		few.Add(func() *place.Error { return redactor.Error(e).(*place.Error) })
 	}
-	return all, nil
+	return few.All(), nil
 }
 
-// AnswerProblems returns what is wrong with the children and the status in an answer of the hook. Each has the field in the answer, such
+// AnswerProblems returns the first things that are wrong with the children and the status in an answer of the hook. Each has the field in the answer, such
 // as children[0].spec.replicas, and the place in the script and in the file with the script. A child that exists may be a part of the
 // object, since it is merged.
 func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 	redactor := c.redactor()
 	redactor.AddSets(answer.Children)
-	var all []*place.Error
+	var few place.Few
 	labels := map[string]bool{} // the texts about labels: objects of one answer most often have the same
 	together := mistakes.Answer{Children: inOrder(answer), Others: slices.Concat(objectsOf(c.Children), objectsOf(c.Related)), Partial: c.observed}
 	for _, child := range together.Children {
@@ -66,11 +66,13 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 			if field.Path = answer.Place(child); p.Path != "" {
 				field.Path += "." + p.Path
 			}
-			all = append(all, c.problem(redactor, answer, answer.ChildField(child, fieldOf(p)), field, child))
+			few.Add(func() *place.Error {
+				return c.problem(redactor, answer, answer.ChildField(child, fieldOf(p)), field, child)
+			})
 		}
 	}
-	problems, err := c.statusProblems(redactor, answer)
-	return append(all, problems...), err
+	err := c.statusProblems(redactor, answer, &few)
+	return few.All(), err
 }
 
 // withoutOwners returns the problems of a child with one in place of all those about its owners.
@@ -88,18 +90,18 @@ func withoutOwners(all []schemas.Problem) []schemas.Problem {
 	return others
 }
 
-// Warnings returns the warnings of Do: that the controller does not select the parent, and those about an answer, which is nil if the call
+// Warnings returns the first warnings of Do: that the controller does not select the parent, and those about an answer, which is nil if the call
 // has failed.
 func (c *Call) Warnings(answer *hook.Response) []*place.Error {
 	warnings := c.warnings
 	if answer != nil {
 		warnings = slices.Concat(warnings, answer.Warnings)
 	}
-	var all []*place.Error
+	var few place.Few
 	for _, err := range warnings {
-		all = append(all, c.placed(err))
+		few.Add(func() *place.Error { return c.placed(err) })
 	}
-	return all
+	return few.All()
 }
 
 // placed returns an error about an answer with its place in the file with the script, if it is known.
@@ -156,22 +158,23 @@ func (c *Call) observed(child *object.Object) bool {
 // filledIn are the fields of a status that the server sets.
 var filledIn = []string{".observedGeneration", ".lastTransitionTime"}
 
-// statusProblems returns the problems of the status in an answer.
-func (c *Call) statusProblems(redactor *redact.Redactor, answer *hook.Response) ([]*place.Error, error) {
+// statusProblems adds the problems of the status in an answer.
+func (c *Call) statusProblems(redactor *redact.Redactor, answer *hook.Response, few *place.Few) error {
 	if answer.Status == nil {
-		return nil, nil
+		return nil
 	}
 	parent := object.Copy(c.Parent.Object)
 	parent.Map()["status"] = answer.Status
 	problems, err := c.validate(parent)
-	var all []*place.Error
 	for _, p := range problems {
 		filled := p.Cause == schemas.Missing && slices.ContainsFunc(filledIn, func(field string) bool { return strings.HasSuffix(p.Path, field) })
 		if p.InStatus() && !filled {
-			all = append(all, c.problem(redactor, answer, answer.StatusField(fieldOf(p)), p, parent))
+			few.Add(func() *place.Error {
+				return c.problem(redactor, answer, answer.StatusField(fieldOf(p)), p, parent)
+			})
 		}
 	}
-	return all, err
+	return err
 }
 
 // redactor returns a Redactor for texts about the objects of the call and about answers.

@@ -21,6 +21,7 @@ import (
 	"metascript/cmd/metascript/internal/roots"
 	"metascript/cmd/metascript/internal/version"
 	"metascript/controller/kube"
+	"metascript/controller/shell"
 	"metascript/engine"
 )
 
@@ -89,13 +90,10 @@ func (f *Flags) KubectlFlags() string {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			switch {
-			case flag.Name == clientcmd.FlagBearerToken || flag.Name == clientcmd.FlagPassword:
+			if flag.Name == clientcmd.FlagBearerToken || flag.Name == clientcmd.FlagPassword {
 				value = strings.ToUpper(flag.Name)
-			case strings.ContainsAny(value, " \t\"'$&;()<>|*?`\\"):
-				value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 			}
-			fmt.Fprintf(&text, " --%s=%s", flag.Name, value)
+			fmt.Fprintf(&text, " --%s=%s", flag.Name, shell.Quote(value))
 		}
 	})
 	return text.String()

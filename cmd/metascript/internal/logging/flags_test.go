@@ -108,7 +108,7 @@ func TestNamesOfLevelsAreThoseOfZap(t *testing.T) {
 func TestLinesOfErrors(t *testing.T) {
 	const failure = "sync.star:1:2: no\n  x.y\n   ^\x1b[2K\nlevel=INFO msg=forged"
 	for encoder, want := range map[string]string{
-		"console": "level=WARN msg=failed parent=\"a\\nb\" error=\"sync.star:1:2: no\" times=1\n    |   x.y\n    |    ^\uFFFD[2K\n    | level=INFO msg=forged\n",
+		"console": "level=WARN msg=failed parent=\"a\\nb\" error=\"sync.star:1:2: no\" times=1\n    |   x.y\n    |    ^\x1b[2K\n    | level=INFO msg=forged\n",
 		"json":    `"level":"warn","msg":"failed","parent":"a\nb","error":"sync.star:1:2: no\n  x.y\n   ^\u001b[2K\nlevel=INFO msg=forged","times":1}` + "\n",
 	} {
 		var out bytes.Buffer

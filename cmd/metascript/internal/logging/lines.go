@@ -58,20 +58,10 @@ func (h lines) Handle(ctx context.Context, r slog.Record) error {
 		return err
 	}
 	for _, line := range below {
-		h.sink.line.WriteString(linesPrefix + printable(line) + "\n")
+		h.sink.line.WriteString(linesPrefix + line + "\n")
 	}
 	_, err := h.sink.to.Write(h.sink.line.Bytes())
 	return err
-}
-
-// printable returns a line without characters that a terminal would interpret.
-func printable(line string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\t' || c >= 0x7f && c < 0xa0 {
-			return '\uFFFD'
-		}
-		return c
-	}, line)
 }
 
 // WithAttrs implements slog.Handler.

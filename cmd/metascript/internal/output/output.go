@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/flagvalue"
 )
@@ -34,7 +33,7 @@ func (f *Format) IsText() bool { return f.choice.String() == text }
 // Print prints a value as a document. The format must not be text.
 func (f *Format) Print(w io.Writer, value any) error {
 	if f.choice.String() == yamlWord {
-		document, err := yaml.Marshal(value)
+		document, err := YAML(value)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ type Error struct {
 	Field string // the path of the field that it is about, or ""
 	Msg   string // what is wrong
 	Hint  string // what to do about it, or ""
+
+	more int // how many errors it stands for; see Few
 }
 
 // Error returns the text, which has several lines if the place is known.

@@ -9,11 +9,10 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/yaml"
-
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/schemaflags"
@@ -58,7 +57,7 @@ func (r *Result) run(ctx context.Context, files Files) error {
 	if err := cmp.Or(failed, err); err != nil {
 		return err
 	}
-	text, err := yaml.Marshal(answer.Document())
+	text, err := output.YAML(answer.Document())
 	r.Answer = string(text)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 
 	"metascript/controller/rights"
+	"metascript/controller/shell"
 )
 
 // userName returns the user name of an account in requests to the API server.
@@ -50,13 +51,13 @@ func grantsOf(ctx context.Context, client rbacclient.RbacV1Interface, a Account)
 	var all []grant
 	for _, b := range global.Items {
 		if group, bound := binds(b.Subjects, "", a); bound {
-			all = append(all, grant{binding: "ClusterRoleBinding " + b.Name, edit: "clusterrolebinding " + b.Name, role: b.RoleRef, group: group})
+			all = append(all, grant{binding: "ClusterRoleBinding " + b.Name, edit: "clusterrolebinding " + shell.Quote(b.Name), role: b.RoleRef, group: group})
 		}
 	}
 	for _, b := range local.Items {
 		if group, bound := binds(b.Subjects, b.Namespace, a); bound {
 			all = append(all, grant{
-				binding: "RoleBinding " + b.Name + " in namespace " + b.Namespace, edit: "rolebinding " + b.Name + " -n " + b.Namespace,
+				binding: "RoleBinding " + b.Name + " in namespace " + b.Namespace, edit: "rolebinding " + shell.Quote(b.Name) + " -n " + shell.Quote(b.Namespace),
 				namespace: b.Namespace, role: b.RoleRef, group: group,
 			})
 		}
@@ -110,9 +111,9 @@ func (g *grant) readRules(ctx context.Context, client rbacclient.RbacV1Interface
 // editRole returns the arguments of kubectl to edit the role.
 func (g *grant) editRole() string {
 	if g.role.Kind == "ClusterRole" {
-		return "clusterrole " + g.role.Name
+		return "clusterrole " + shell.Quote(g.role.Name)
 	}
-	return "role " + g.role.Name + " -n " + g.namespace
+	return "role " + shell.Quote(g.role.Name) + " -n " + shell.Quote(g.namespace)
 }
 
 // rights returns the rights that a rule grants: one for each combination of its lists. Wildcards stay.

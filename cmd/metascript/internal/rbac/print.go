@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
+
+	"metascript/cmd/metascript/internal/output"
 )
 
 // Print prints objects as YAML documents, each once.
@@ -73,7 +74,7 @@ func contains(all []any, one any) bool {
 func (m *Manifest) text() (string, error) {
 	var b strings.Builder
 	comment(&b, m.Comments)
-	object, err := yaml.Marshal(m.Object)
+	object, err := output.YAML(m.Object)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +85,7 @@ func (m *Manifest) text() (string, error) {
 	b.WriteString(strings.Replace(string(object), "rules: null\n", "rules:\n", 1))
 	for _, rule := range m.Rules {
 		comment(&b, rule.Comments)
-		text, err := yaml.Marshal([]rbacv1.PolicyRule{rule.PolicyRule})
+		text, err := output.YAML([]rbacv1.PolicyRule{rule.PolicyRule})
 		if err != nil {
 			return "", err
 		}

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
+	"metascript/cmd/metascript/internal/folder"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/recording"
@@ -46,50 +44,61 @@ func WriteCase(ctx context.Context, o Options, dir string) (files, warnings []st
 	if chosen == nil {
 		return nil, nil, r.checkParents()
 	}
-	c := &caseOf{run: r, job: chosen, dir: dir}
-	err = c.write(ctx)
-	return c.files, c.warnings, err
+	c := &caseOf{run: r, job: chosen}
+	files, err = c.write(ctx, dir)
+	return files, c.warnings, err
 }
 
-// A caseOf writes the case of a call.
+// A caseOf makes the case of a call.
 type caseOf struct {
-	run             *run
-	job             *job
-	dir             string
-	files, warnings []string
+	run      *run
+	job      *job
+	files    []folder.File
+	warnings []string
 }
 
-// write writes the files.
-func (c *caseOf) write(ctx context.Context) error {
+// write writes the files into a directory. A recording may come from somebody else: no name in it is used before it is checked.
+func (c *caseOf) write(ctx context.Context, dir string) (files []string, err error) {
+	if c.job.call.Hook != hook.Sync && c.job.call.Hook != hook.Finalize {
+		return nil, fmt.Errorf("call %d is of the hook %q: a case is about a call of the sync or the finalize hook", c.job.number, engine.Clip(c.job.call.Hook, 200))
+	}
+	if err := checkName(c.job.of.Parent); err != nil {
+		return nil, fmt.Errorf("call %d: %w", c.job.number, err)
+	}
 	text, err := c.text(ctx)
 	if err != nil {
-		return fmt.Errorf("call %d: %w", c.job.number, err)
+		return nil, fmt.Errorf("call %d: %w", c.job.number, err)
 	}
-	if _, err := os.Stat(filepath.Join(c.dir, "controller.yaml")); errors.Is(err, os.ErrNotExist) {
-		if err := c.writeController(); err != nil {
-			return err
+	into, err := folder.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer into.Close()
+	switch has, err := into.Has(controllerFile); {
+	case err != nil:
+		return nil, err
+	case !has:
+		if err := c.addController(); err != nil {
+			return nil, err
 		}
-	} else if err != nil {
-		return err
 	}
-	name := fmt.Sprintf("%s-call-%d.yaml", strings.ToLower(c.job.of.Parent.Name), c.job.number)
-	if err := c.save(filepath.Join("cases", name), []byte(text)); err != nil {
-		return err
-	}
+	c.add(fmt.Sprintf("cases/%s-call-%d.yaml", fileNameOf(c.job.of.Parent), c.job.number), text)
 	if c.job.call.Redacted {
 		c.warnings = append(c.warnings, fmt.Sprintf("call %d had a value that the recording replaced: the case has a hash in its place", c.job.number))
 	}
-	return nil
+	for _, file := range c.files {
+		files = append(files, into.Path(file.Path))
+	}
+	err = into.Create(c.files...)
+	if exist := (*folder.ExistError)(nil); errors.As(err, &exist) {
+		return nil, fmt.Errorf("%w: move it, or name another directory", err)
+	}
+	return files, err
 }
 
-// save writes a file.
-func (c *caseOf) save(name string, text []byte) error {
-	file := filepath.Join(c.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	c.files = append(c.files, file)
-	return os.WriteFile(file, text, 0o644)
+// add adds a file to those that are written.
+func (c *caseOf) add(name, text string) {
+	c.files = append(c.files, folder.File{Path: name, Text: []byte(text)})
 }
 
 // text returns the case.
@@ -107,9 +116,9 @@ func (c *caseOf) text(ctx context.Context) (string, error) {
 	if c.run.edited.Shape == hook.Decorator {
 		field, children = "object", "attachments"
 	}
-	text := fmt.Sprintf("# Call %d of the recording: %s of %s.\n", j.number, j.call.Hook, describe(j.of.Parent))
+	text := fmt.Sprintf("# Call %d of the recording: %s of %q.\n", j.number, j.call.Hook, describe(j.of.Parent))
 	add := func(name string, value any) error {
-		part, err := yaml.Marshal(map[string]any{name: value})
+		part, err := output.YAML(map[string]any{name: value})
 		text += string(part)
 		return err
 	}
@@ -154,10 +163,10 @@ func (c *caseOf) expected(ctx context.Context, parent *object.Object) (string, e
 		document = again.response.Document()
 	}
 	if recorded.failure != "" {
-		text, err := yaml.Marshal(map[string]any{"error": errorPart(recorded.failure)})
+		text, err := output.YAML(map[string]any{"error": errorPart(recorded.failure)})
 		return string(text), err
 	}
-	text, err := yaml.Marshal(map[string]any{"answer": document})
+	text, err := output.YAML(map[string]any{"answer": document})
 	return string(text), err
 }
 
@@ -196,8 +205,8 @@ func errorPart(text string) string {
 	return aside.ReplaceAllString(positions.ReplaceAllString(text, ""), "")
 }
 
-// writeController writes the recorded controller, and its scripts as files beside it.
-func (c *caseOf) writeController() error {
+// addController adds the recorded controller, and its scripts as files beside it.
+func (c *caseOf) addController() error {
 	at := slices.IndexFunc(c.run.versions, func(v *recording.Controller) bool { return v.ID == c.job.of.Controller })
 	recorded := c.run.versions[at]
 	o, err := decodeObject(recorded.Object)
@@ -210,20 +219,21 @@ func (c *caseOf) writeController() error {
 			delete(metadata, field)
 		}
 	}
-	for name, script := range recorded.Scripts {
-		if err := c.writeScript(content, name, script); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(recorded.Scripts)) {
+		if err := c.addScript(content, name, recorded.Scripts[name]); err != nil {
 			return err
 		}
 	}
-	text, err := yaml.Marshal(content)
+	text, err := output.YAML(content)
 	if err != nil {
 		return err
 	}
-	return c.save("controller.yaml", text)
+	c.add(controllerFile, string(text))
+	return nil
 }
 
-// writeScript writes the files of a script, and names them in the controller in place of the script.
-func (c *caseOf) writeScript(controller map[string]any, name string, script recording.Script) error {
+// addScript adds the files of a script, and names them in the controller in place of the script.
+func (c *caseOf) addScript(controller map[string]any, name string, script recording.Script) error {
 	spec, _ := controller["spec"].(map[string]any)
 	field, _ := spec["script"].(map[string]any)
 	if name != "" {
@@ -231,8 +241,8 @@ func (c *caseOf) writeScript(controller map[string]any, name string, script reco
 		of, _ := hooks[name].(map[string]any)
 		field, _ = of["script"].(map[string]any)
 	}
-	if field == nil {
-		return fmt.Errorf("the recorded controller has no script %q", name)
+	if field == nil || !slices.Contains(scriptKeys, name) {
+		return fmt.Errorf("the recorded controller has no script %q", engine.Clip(name, 200))
 	}
 	for _, source := range []string{"inline", "modules", "configMapRef", "libraries"} {
 		delete(field, source)
@@ -241,13 +251,11 @@ func (c *caseOf) writeScript(controller map[string]any, name string, script reco
 	if field["language"] == nil {
 		field["language"] = script.Language
 	}
-	for file, text := range script.Files {
-		if !filepath.IsLocal(filepath.FromSlash(file)) || slices.Contains([]string{"controller.yaml", "crd.yaml", "parent.yaml"}, file) {
-			return fmt.Errorf("the recorded script has a file %s, which cannot be written into %s", engine.Clip(file, 200), c.dir)
-		}
-		if err := c.save(path.Join(name, file), []byte(text)); err != nil {
+	for _, file := range slices.Sorted(maps.Keys(script.Files)) {
+		if err := checkScriptFile(path.Join(name, file)); err != nil {
 			return err
 		}
+		c.add(path.Join(name, file), script.Files[file])
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type loaded struct {
 	given       *object.Object // the controller object as hooks get it
 	children    []object.Kind  // in the order of the declaration
 	finder      kube.Finder
+	ceilings    engine.Limits // of the user who replays
 
 	scripts sync.Map // of a scriptKey; the scripts with the limits of a recording
 	verbsMu sync.Mutex
@@ -75,7 +76,7 @@ func newController(ctx context.Context, o *object.Object, parts build.Parts, in 
 		return nil, fmt.Errorf("%s: %w", object.Describe(o), err)
 	}
 	b.Hooks = built.Hooks()
-	c := &loaded{Binding: b, declaration: d, given: spec.ForHooks(o), finder: finder}
+	c := &loaded{Binding: b, declaration: d, given: spec.ForHooks(o), finder: finder, ceilings: in.Sandbox.Ceilings}
 	for _, rule := range resolved.Children {
 		c.children = append(c.children, rule.ObjectKind())
 	}
@@ -126,20 +127,21 @@ func (c *loaded) script(name string, call *recording.Call) (script *hook.Script,
 	return made.(*hook.Script), ""
 }
 
-// limits returns the limits of a script: its own as far as the controller sets them, and otherwise those of the recording.
+// limits returns the limits of a script: its own as far as the controller sets them, and otherwise those of the recording, but not more
+// than the ceilings.
 func (c *loaded) limits(name string, own engine.Limits, recorded recording.Limits) engine.Limits {
 	set := c.setLimits(name)
 	if recorded.Timeout > 0 && !set.timeout {
-		own.Timeout = recorded.Timeout
+		own.Timeout = min(recorded.Timeout, c.ceilings.Timeout)
 	}
 	if recorded.Steps > 0 && !set.steps {
-		own.Steps = recorded.Steps
+		own.Steps = min(recorded.Steps, c.ceilings.Steps)
 	}
 	if recorded.Memory > 0 && !set.memory {
-		own.Memory = recorded.Memory
+		own.Memory = min(recorded.Memory, c.ceilings.Memory)
 	}
 	if recorded.Output > 0 && !set.output {
-		own.Output = recorded.Output
+		own.Output = min(recorded.Output, c.ceilings.Output)
 	}
 	return own
 }

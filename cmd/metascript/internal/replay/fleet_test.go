@@ -12,7 +12,7 @@ var plain style.Styler
 // fleet returns a folder with a controller, and steps that create parents and change them: four Sites, of which a and b have two Pods, c
 // has three, and d has two and then four.
 func fleet(t testing.TB) string {
-	return folder(t, map[string]string{"controller.yaml": fleetController, "crd.yaml": fleetDefinition, "simulate.yaml": fleetSteps})
+	return folderOf(t, map[string]string{"controller.yaml": fleetController, "crd.yaml": fleetDefinition, "simulate.yaml": fleetSteps})
 }
 
 const fleetController = `apiVersion: metacontroller.k8s.io/v1alpha1

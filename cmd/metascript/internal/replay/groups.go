@@ -88,8 +88,8 @@ func newReporter(r *run) *reporter {
 	}
 }
 
-// addAll adds results in the order of their calls, until there are no more. It calls done after each.
-func (p *reporter) addAll(results <-chan *result, done func()) {
+// addAll adds results in the order of their calls, until there are no more. It calls done with each call.
+func (p *reporter) addAll(results <-chan *result, done func(*job)) {
 	waiting := map[int]*result{}
 	next := 0
 	for res := range results {
@@ -97,7 +97,7 @@ func (p *reporter) addAll(results <-chan *result, done func()) {
 		for res := waiting[next]; res != nil; res = waiting[next] {
 			delete(waiting, next)
 			p.add(res)
-			done()
+			done(res.job)
 			next++
 		}
 	}

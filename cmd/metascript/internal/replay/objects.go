@@ -21,6 +21,9 @@ type job struct {
 	serverSide bool // the server has written children by server-side apply
 }
 
+// weight returns about how many bytes of memory the call needs.
+func (j *job) weight() int64 { return min(max(j.of.Size, minPending), maxPending) }
+
 // errMissing is why a call with an object that is not known cannot be replayed.
 var errMissing = errors.New("an object that it needs is not in the recording, or was edited there")
 

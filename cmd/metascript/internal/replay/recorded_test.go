@@ -189,8 +189,8 @@ func (f *fixture) options(change func(*Options), edits ...string) Options {
 	return o
 }
 
-// folder returns a folder with files.
-func folder(t testing.TB, files map[string]string) string {
+// folderOf returns a folder with files.
+func folderOf(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -22,8 +22,10 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/kinds"
@@ -102,6 +104,9 @@ func (r *run) prepare(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// maxNamed is how long the name of a controller of a recording is in a message.
+const maxNamed = 300
+
 // findVersions finds the versions of the controller in the recording. It is an error if there is none.
 func (r *run) findVersions() error {
 	var others []string
@@ -112,7 +117,7 @@ func (r *run) findVersions() error {
 		case o.GetKind() == r.Controller.GetKind() && o.GetName() == r.Controller.GetName():
 			r.versions = append(r.versions, c)
 		default:
-			if name = object.Describe(o); !slices.Contains(others, name) {
+			if name = engine.Clip(object.Describe(o), maxNamed); !slices.Contains(others, name) {
 				others = append(others, name)
 			}
 		}
@@ -123,7 +128,7 @@ func (r *run) findVersions() error {
 	case len(others) == 0:
 		return r.unusable("the recording has no controllers")
 	}
-	return r.unusable("the recording has no calls of %s: it has those of %s", object.Describe(r.Controller), strings.Join(others, ", "))
+	return r.unusable("the recording has no calls of %s: it has those of %s", object.Describe(r.Controller), strings.Join(place.FirstTexts(others), ", "))
 }
 
 // unusable returns an error about the recording, with what is wrong with the file: that may be the reason.
@@ -182,8 +187,12 @@ func (r *run) given() *object.Object {
 	return o
 }
 
-// maxPending limits how many calls are read and not summed up: a slow one must not let the results of those after it fill the memory.
-const maxPending = 1024
+// maxPending limits the memory in bytes of the calls that are read and not summed up: a slow one must not let those after it fill the
+// memory. At most 1024 are read.
+const (
+	maxPending = 256 << 20
+	minPending = maxPending >> 10
+)
 
 // replayAll does the second pass. One goroutine reads, several make calls, and the results are summed up in the order of the calls.
 func (r *run) replayAll(ctx context.Context) error {
@@ -191,18 +200,16 @@ func (r *run) replayAll(ctx context.Context) error {
 	defer cancel()
 	workers := cmp.Or(r.Workers, runtime.GOMAXPROCS(0))
 	jobs, results := make(chan *job, 2*workers), make(chan *result, 2*workers)
-	pending := make(chan struct{}, maxPending)
+	pending := semaphore.NewWeighted(maxPending)
 	var reading error
 	go func() {
 		defer close(jobs)
 		reading = r.read(ctx, func(j *job) bool {
-			select {
-			case pending <- struct{}{}:
-				jobs <- j
-				return true
-			case <-ctx.Done():
+			if pending.Acquire(ctx, j.weight()) != nil {
 				return false
 			}
+			jobs <- j
+			return true
 		})
 	}()
 	var calling sync.WaitGroup
@@ -214,7 +221,7 @@ func (r *run) replayAll(ctx context.Context) error {
 		})
 	}
 	go func() { calling.Wait(); close(results) }()
-	r.report.addAll(results, func() { <-pending })
+	r.report.addAll(results, func(j *job) { pending.Release(j.weight()) })
 	return errors.Join(reading, ctx.Err())
 }
 

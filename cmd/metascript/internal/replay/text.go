@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/shell"
 )
 
 // Text returns the report for people.
@@ -142,8 +143,5 @@ func paste(shape string, expected bool) string {
 	if expected {
 		return ""
 	}
-	return "  --expect " + quote(shape) + "\n"
+	return "  --expect " + shell.Quote(shape) + "\n"
 }
-
-// quote returns a text for a shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -2,13 +2,13 @@ package scaffold
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"metascript/cmd/metascript/internal/types"
+	"metascript/controller/shell"
 )
 
 // A page is a project as the templates see it: they call the exported methods in this file, and those in objects.go.
@@ -255,21 +255,10 @@ func (p *Project) Advice(dir string) string {
 	}
 	text.WriteString("\nNext:\n")
 	if dir != "." {
-		fmt.Fprintf(&text, "  cd %s\n", shellWord(dir))
+		fmt.Fprintf(&text, "  cd %s\n", shell.Quote(dir))
 	}
 	text.WriteString("  metascript check -f controller.yaml\n  metascript test .\n  metascript simulate .\n")
 	text.WriteString("  " + p.either("kubectl apply -f crd.yaml && ", "") + "metascript dev -f controller.yaml   # in a cluster\n")
 	text.WriteString("  kubectl apply -f parent.yaml   # in another terminal\n")
 	return text.String()
-}
-
-// plainWord matches a word that a shell does not change.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
-
-// shellWord returns a word for a shell, in quotes if it needs them.
-func shellWord(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"metascript/cmd/metascript/internal/folder"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/cmd/metascript/internal/types"
@@ -13,21 +14,21 @@ import (
 )
 
 // editorFiles returns the files for editors, which are those that "metascript types -f controller.yaml" writes beside the others.
-func (p *Project) editorFiles(others []File) ([]File, error) {
+func (p *Project) editorFiles(others []folder.File) ([]folder.File, error) {
 	texts, err := p.types(others)
 	if err != nil {
 		return nil, err
 	}
-	var files []File
+	var files []folder.File
 	all := types.Files([]string{p.language.name}, texts)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		files = append(files, File{name, []byte(all[name])})
+		files = append(files, folder.File{Path: name, Text: []byte(all[name])})
 	}
 	return files, nil
 }
 
 // types returns the types of the controller and of the definition among the files.
-func (p *Project) types(files []File) (*types.Texts, error) {
+func (p *Project) types(files []folder.File) (*types.Texts, error) {
 	var docs []manifest.Document
 	for _, f := range files {
 		if f.Path == "crd.yaml" || f.Path == "controller.yaml" {

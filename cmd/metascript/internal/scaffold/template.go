@@ -10,31 +10,27 @@ import (
 	"text/template"
 
 	"sigs.k8s.io/yaml"
+
+	"metascript/cmd/metascript/internal/folder"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// A File is a file of a project.
-type File struct {
-	Path string // below the directory of the project, with slashes
-	Text []byte
-}
-
 // Files returns the files of the project, in the order in which a user reads them.
-func (p *Project) Files() ([]File, error) {
+func (p *Project) Files() ([]folder.File, error) {
 	names := []string{"README.md", "crd.yaml", "controller.yaml", p.Script(), "parent.yaml", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml"}
 	if p.Decorator {
 		names = append(slices.Delete(names, 1, 2), "cases/finalize.yaml")
 	}
 	names = append(names, "simulate.yaml", "kustomization.yaml")
-	var files []File
+	var files []folder.File
 	for _, name := range names {
 		text, err := p.execute(name)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, File{name, text})
+		files = append(files, folder.File{Path: name, Text: text})
 	}
 	forEditors, err := p.editorFiles(files)
 	return append(files, forEditors...), err

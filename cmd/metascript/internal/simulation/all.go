@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/controller/object"
 	"metascript/controller/schemas"
@@ -93,7 +92,7 @@ func (s *simulation) printObjects(out io.Writer) error {
 	for _, o := range all {
 		o = object.Copy(o)
 		o.SetManagedFields(nil)
-		text, err := yaml.Marshal(o.Map())
+		text, err := output.YAML(o.Map())
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// An output writes texts in the order of the simulated time, and those of the same time in alphabetical order: goroutines that run at
+// An ordered writer writes texts in the order of the simulated time, and those of the same time in alphabetical order: goroutines that run at
 // the same simulated time run in any order. A text is written when the time has passed.
-type output struct {
+type ordered struct {
 	to io.Writer
 
 	mu    sync.Mutex // guards the fields below
@@ -18,7 +18,7 @@ type output struct {
 }
 
 // Write implements io.Writer. Each call writes one text.
-func (o *output) Write(text []byte) (int, error) {
+func (o *ordered) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := time.Now(); !now.Equal(o.at) {
@@ -30,14 +30,14 @@ func (o *output) Write(text []byte) (int, error) {
 }
 
 // Flush writes the texts that are not written yet.
-func (o *output) Flush() {
+func (o *ordered) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.flush()
 }
 
 // flush is Flush for a caller that holds the lock.
-func (o *output) flush() {
+func (o *ordered) flush() {
 	slices.Sort(o.texts)
 	for _, text := range o.texts {
 		_, _ = io.WriteString(o.to, text) // an error, such as a closed terminal, cannot be reported anywhere

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"metascript/cmd/metascript/internal/folder"
 	"metascript/scripts"
 )
 
@@ -47,8 +48,12 @@ func (f *scriptFiles) close() {
 // edit changes the copy of a file.
 func (f *scriptFiles) edit(name string, change func(string) (string, error)) error {
 	for _, dir := range f.dirs {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		text, err := os.ReadFile(path)
+		copied, err := folder.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer copied.Close()
+		text, err := copied.Read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -59,38 +64,40 @@ func (f *scriptFiles) edit(name string, change func(string) (string, error)) err
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(edited), 0o600)
+		return copied.Replace(name, []byte(edited))
 	}
 	return fmt.Errorf("there is no file %s", name)
 }
 
 // copyScripts copies the files of a directory, and of those in it, that can be a script or can be loaded by one. It copies only regular
-// files, and what links refer to.
+// files, and what links refer to; like a server, it does not follow those that lead out of the directory.
 func copyScripts(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := folder.Open(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return fs.WalkDir(source.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
+		case err != nil:
+			return err
 		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git"):
 			return fs.SkipDir
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case scripts.LanguageOf(name) == "" && filepath.Ext(name) != ".json":
+		case entry.IsDir() || scripts.LanguageOf(name) == "" && filepath.Ext(name) != ".json":
 			return nil
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return err // a pipe, for example, would block
+		if info, err := source.Stat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
+			return nil // a pipe, for example, would block; and a script that needs what is not there says so
 		}
-		text, err := os.ReadFile(path)
+		text, err := source.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(target, text, 0o600)
+		return target.Replace(name, text)
 	})
 }

@@ -87,7 +87,7 @@ type simulation struct {
 	file    *File
 	options Options
 	outside context.Context // is done when the user stops the command; not of the bubble: only Err may be called
-	out     *output
+	out     *ordered
 	report  *report.Reporter
 	seen    *observer
 	result  Result
@@ -121,7 +121,7 @@ const author = "metascript-simulate"
 const agent = "metacontroller"
 
 func newSimulation(ctx context.Context, f *File, o Options, outside *virtualtime.Outside) (*simulation, error) {
-	out := &output{to: o.Out}
+	out := &ordered{to: o.Out}
 	if o.Objects {
 		out.to = io.Discard
 	}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,11 +116,30 @@ func (f *File) objectsOf(field string, one item) ([]manifest.Document, error) {
 		value, _ := f.value.Find(field)
 		return manifest.Objects(f.path, value, runtime.DeepCopyJSON(one.object))
 	}
+	if err := f.within(one.file); err != nil {
+		return nil, f.errorf(field, "%v", err)
+	}
 	docs, err := manifest.Read([]string{filepath.Join(f.dir, one.file)}, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, f.errorf(field, "there is no file %s%s", filepath.Join(f.dir, one.file), likeFile(one.file, f.dir))
 	}
 	return docs, err
+}
+
+// within returns an error if a file is not below the directory, or a link leads out of it: hooks would get what is in it.
+func (f *File) within(name string) error {
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("%s is not in %s", name, f.dir)
+	}
+	in, err := os.OpenRoot(cmp.Or(f.dir, "."))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if _, err := in.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // typedField matches the error of the API server about a field that has another type, and goValue the value in it.
@@ -261,6 +281,9 @@ func (s *simulation) edit(e *Edit) error {
 // edited returns a script after an edit.
 func (f *File) edited(e *Edit, of, text string) (string, error) {
 	if e.File != "" {
+		if err := f.within(e.File); err != nil {
+			return "", err
+		}
 		content, err := os.ReadFile(filepath.Join(f.dir, e.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("there is no file %s%s", filepath.Join(f.dir, e.File), likeFile(e.File, f.dir))

@@ -8,22 +8,17 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
-
 	"metascript/engine"
 )
 
-// A Styler formats text, with or without colors; the zero value without. With colors a text has additional escape sequences. It has no
-// newline at its end.
+// A Styler formats text, with or without colors; the zero value without. With colors a text has additional marks, of which an Output makes
+// escape sequences. It has no newline at its end.
 type Styler struct{ colors bool }
 
-// For returns the Styler for a writer. It uses colors on a terminal, unless the variable NO_COLOR is set.
+// For returns the Styler for a writer. It uses colors if the writer is an Output to a terminal, unless the variable NO_COLOR is set.
 func For(out io.Writer) Styler {
-	if t, is := out.(terminal); is {
-		out = t.File
-	}
-	file, ok := out.(*os.File)
-	return Styler{ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
+	o, is := out.(*Output)
+	return Styler{is && o.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 // Parameters of the ANSI escape sequence SGR.
@@ -35,12 +30,12 @@ const (
 	yellow = "33"
 )
 
-// in returns text between escape sequences, or "" if text is "".
+// in returns text between marks, or "" if text is "".
 func (s Styler) in(style, text string) string {
 	if !s.colors || style == "" || text == "" {
 		return text
 	}
-	return "\x1b[" + style + "m" + text + "\x1b[0m"
+	return mark + style + "m" + text + mark + "0m"
 }
 
 // Strong formats the subject of a line.

@@ -27,9 +27,10 @@ func pageOf(t *testing.T, text string) *object.Object {
 	return objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: default}, data: {text: "+text+"}}")
 }
 
+// expect compares what is shown of a text.
 func expect(t *testing.T, what, got, want string) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, shown(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

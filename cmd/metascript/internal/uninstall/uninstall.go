@@ -77,6 +77,7 @@ func (u *Uninstaller) Look(ctx context.Context) (*Left, error) {
 			failed = append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))
 		}
 	}
+	failed = append(failed, left.servers.locate(ctx, u.client))
 	left.finish()
 	return left, errors.Join(failed...)
 }
