@@ -24,6 +24,7 @@ import (
 	"metascript/controller/reconcile"
 	"metascript/controller/related"
 	"metascript/controller/revisions"
+	"metascript/controller/schemas"
 	"metascript/controller/spec"
 	"metascript/controller/store"
 )
@@ -31,7 +32,9 @@ import (
 // An activator starts, replaces and stops the Reconcilers of controllers.
 type activator struct {
 	*environment
+	watches  *watches
 	versions *goodVersions
+	schemas  *revisions.Schemas // of parents
 }
 
 // activate runs c with the hooks that l has built. If only the scripts differ from what runs, it replaces the hooks of the
@@ -177,6 +180,7 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 	}
 	if b.Revisions != nil {
 		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions, Namespaced: true}), b.GetLive
+		b.Revisions.Schema = func(ctx context.Context) (*schemas.Kind, error) { return a.schemas.Of(ctx, b.Revisions.Parent) }
 	}
 }
 

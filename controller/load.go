@@ -11,6 +11,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
 	"metascript/controller/guard"
+	"metascript/controller/revisions"
 	"metascript/controller/shadow"
 	"metascript/controller/spec"
 	"metascript/controller/status"
@@ -31,7 +32,7 @@ type loader struct {
 
 func newLoader(e *environment, w *watches) *loader {
 	l := &loader{environment: e, watches: w, sources: newSources(e), versions: newGoodVersions(e), deleter: &deleter{e}}
-	l.activator = &activator{e, l.versions}
+	l.activator = &activator{e, w, l.versions, &revisions.Schemas{Client: e.client.Resource(customResourceDefinitions), Watched: w.definition}}
 	l.rollback = &rollbacker{e, l.versions, l.sources, l.activator}
 	l.reporter = newReporter(e, w)
 	return l
