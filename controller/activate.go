@@ -123,6 +123,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 		return nil, err
 	}
 	b.Only, b.DryRun = a.Only, a.DryRun
+	b.Outdated = a.outdated(c)
 	b.Metrics = a.counts
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
@@ -140,6 +141,15 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive, Left: b.Left}
 	}
 	return b, nil
+}
+
+// outdated returns the Outdated of the Binding of c.
+func (a *activator) outdated(c *build.Candidate) func() bool {
+	id, uid, who := c.ID(), c.Object.GetUID(), account.Of(c.Settings.ServiceAccount)
+	return func() bool {
+		o := a.watches.get(id)
+		return o == nil || o.GetUID() != uid || spec.AccountOf(o) != who
+	}
 }
 
 // bindCustomize sets the fields of b that the customize hook needs.
