@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -258,6 +259,10 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 
 // failed queues a controller whose Reconciler ended with an error, so that it is loaded again.
 func (a *activator) failed(m *managed, r *running, err error) {
+	a.Log.Error("the controller ended", "controller", m.id.Name, "error", err)
+	if !r.Binding().Access.Account().IsServer() { // users of all tenants may read the event
+		err = errors.New("the log of the server has the error")
+	}
 	a.events.Warning(r.object, "SyncError", "[%s] Sync error - the controller ended: %v", r.object.GetName(), err)
 	m.active.CompareAndSwap(r, nil)
 	a.queue.AddAfter(m.id, time.Second)
