@@ -33,7 +33,7 @@ var (
 	hushed   = objecttest.WidgetRef("hush-namespace", "hush-name")
 	telltale = &engine.Error{Kind: engine.KindRaised, Pos: engine.Pos{File: "sync.star", Line: 3, Col: 4}, Func: "sync", Msg: "tell", Source: `fail("tell")`, Hint: "tell"}
 	failed   = failures.Sum([]failures.Failure{{Parent: hushed, Err: fmt.Errorf("for %s: %w", hushed, telltale)}})
-	refusal  = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "hush-child", errors.New(`User "system:serviceaccount:own:account" cannot update resource "configmaps" in API group "" in the namespace "hush-namespace"`))
+	refusal  = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "hush-child", errors.New(`user "system:serviceaccount:own:account" cannot update resource "configmaps" in API group "" in the namespace "hush-namespace"`))
 )
 
 func refusedIn(namespace, name string) error {
