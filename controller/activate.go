@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"metascript/controller/reconcile"
 	"metascript/controller/related"
 	"metascript/controller/revisions"
+	"metascript/controller/schemas"
 	"metascript/controller/spec"
 	"metascript/controller/store"
 )
@@ -31,7 +33,9 @@ import (
 // An activator starts, replaces and stops the Reconcilers of controllers.
 type activator struct {
 	*environment
+	watches  *watches
 	versions *goodVersions
+	schemas  *revisions.Schemas // of parents
 }
 
 // activate runs c with the hooks that l has built. If only the scripts differ from what runs, it replaces the hooks of the
@@ -120,6 +124,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 		return nil, err
 	}
 	b.Only, b.DryRun = a.Only, a.DryRun
+	b.Outdated = a.outdated(c)
 	b.Metrics = a.counts
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
@@ -137,6 +142,15 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive, Left: b.Left}
 	}
 	return b, nil
+}
+
+// outdated returns the Outdated of the Binding of c.
+func (a *activator) outdated(c *build.Candidate) func() bool {
+	id, uid, who := c.ID(), c.Object.GetUID(), account.Of(c.Settings.ServiceAccount)
+	return func() bool {
+		o := a.watches.get(id)
+		return o == nil || o.GetUID() != uid || spec.AccountOf(o) != who
+	}
 }
 
 // bindCustomize sets the fields of b that the customize hook needs.
@@ -177,6 +191,7 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 	}
 	if b.Revisions != nil {
 		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions, Namespaced: true}), b.GetLive
+		b.Revisions.Schema = func(ctx context.Context) (*schemas.Kind, error) { return a.schemas.Of(ctx, b.Revisions.Parent) }
 	}
 }
 
@@ -244,6 +259,10 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 
 // failed queues a controller whose Reconciler ended with an error, so that it is loaded again.
 func (a *activator) failed(m *managed, r *running, err error) {
+	a.Log.Error("the controller ended", "controller", m.id.Name, "error", err)
+	if !r.Binding().Access.Account().IsServer() { // users of all tenants may read the event
+		err = errors.New("the log of the server has the error")
+	}
 	a.events.Warning(r.object, "SyncError", "[%s] Sync error - the controller ended: %v", r.object.GetName(), err)
 	m.active.CompareAndSwap(r, nil)
 	a.queue.AddAfter(m.id, time.Second)

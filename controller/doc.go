@@ -10,6 +10,7 @@
 //
 //   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
 //   - inspect: serves what a server knows of parents; tree: computes their ownership trees; history: keeps what their last reconciles did
+//   - details: records in the namespaces of accounts what the status of their controllers leaves out
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
 //   - guard: whether a new version may run, by what it would do; preview: computes that, without a write

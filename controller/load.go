@@ -11,6 +11,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/finalizers"
 	"metascript/controller/guard"
+	"metascript/controller/revisions"
 	"metascript/controller/shadow"
 	"metascript/controller/spec"
 	"metascript/controller/status"
@@ -31,7 +32,7 @@ type loader struct {
 
 func newLoader(e *environment, w *watches) *loader {
 	l := &loader{environment: e, watches: w, sources: newSources(e), versions: newGoodVersions(e), deleter: &deleter{e}}
-	l.activator = &activator{e, l.versions}
+	l.activator = &activator{e, w, l.versions, &revisions.Schemas{Client: e.client.Resource(customResourceDefinitions), Watched: w.definition}}
 	l.rollback = &rollbacker{e, l.versions, l.sources, l.activator}
 	l.reporter = newReporter(e, w)
 	return l
@@ -164,10 +165,25 @@ func (l *loading) warn(warnings ...string) {
 	l.result.Warnings = append(l.result.Warnings, warnings...)
 }
 
+// warnUnshown is warn for warnings that name parents.
+func (l *loading) warnUnshown(warnings ...string) {
+	l.result.Unshown = append(l.result.Unshown, warnings...)
+	l.warn(warnings...)
+}
+
+// warnOfScripts is warn for warnings that may show parts of the scripts. Whoever may read the status may not read those in ConfigMaps.
+func (l *loading) warnOfScripts(warnings ...string) {
+	if l.candidate.UsesConfigMaps() {
+		l.warnUnshown(warnings...)
+	} else {
+		l.warn(warnings...)
+	}
+}
+
 // warnOfMistakes warns of the mistakes in scripts that fail only when they are reached, also while the guard decides.
 func (l *loading) warnOfMistakes(built *build.Built) {
 	for _, mistake := range built.Mistakes() {
-		l.warn("script: " + mistake.Error())
+		l.warnOfScripts("script: " + mistake.Error())
 	}
 }
 
@@ -229,7 +245,7 @@ func (l *loading) checkGuard(ctx context.Context, built build.Built) error {
 // noteSources records in the result the warnings about the sources, and err, the error of build.
 func (l *loading) noteSources(err error) {
 	c, m := l.candidate, l.record
-	l.warn(c.Parts.Warnings()...)
+	l.warnOfScripts(c.Parts.Warnings()...)
 	l.result.ConfigMaps = c.Parts.ConfigMaps()
 	l.warn(l.sources.warnings(m)...)
 	l.warn(l.versions.notStored(m)...)
@@ -243,7 +259,7 @@ func (l *loading) noteSources(err error) {
 func (l *loading) promote(ctx context.Context, built build.Built) {
 	c, m := l.candidate, l.record
 	l.result.Built = built
-	l.warn(built.Warnings...)
+	l.warnOfScripts(built.Warnings...)
 	l.warn(finalizers.ReleaseWarnings(c.Object, built.Finalize != nil)...)
 	if l.result.ResourcesErr == nil && m.runningAs(c) == nil {
 		l.result.SpecErr = l.replace(ctx, built)
@@ -272,7 +288,7 @@ func (l *loading) replace(ctx context.Context, built build.Built) error {
 func (l *loading) rollBack(ctx context.Context) {
 	err := l.rollback.rollBack(ctx, l.record, l.candidate)
 	if err != nil {
-		l.warn(err.Error())
+		l.warnOfScripts(err.Error())
 	}
 	if store.MayPass(err) {
 		l.retry = err
@@ -327,7 +343,7 @@ func (l *loading) observe(ctx context.Context) {
 		l.result.Snapshot = r.Snapshot()
 		l.result.Failing = l.record.failures.Update(l.result.Failing, r.Current(), time.Now())
 		l.result.NotStored = l.record.notStored.Update(l.result.NotStored, r.Current(), time.Now())
-		l.warn(l.result.Snapshot.Warnings...)
+		l.warnUnshown(l.result.Snapshot.Warnings...)
 		l.result.AccessLimited, l.result.AccessErr = r.Binding().Access.Problem(ctx)
 		l.retryDenied(r)
 	}

@@ -71,6 +71,9 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		err = r.activateLast(ctx, m, before)
 	}
 	if err == nil && rejected != nil {
+		if c.Settings.ServiceAccount != nil { // see status.Details
+			rejected = &throttle.GivenUpError{}
+		}
 		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
 		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
 	}

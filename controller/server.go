@@ -85,6 +85,7 @@ func (s *Server) run(ctx context.Context) error {
 	defer s.accounts.Reviewer.Close()
 	defer s.references.Close()
 	defer s.loader.reporter.blocked.Close()
+	defer s.loader.reporter.details.Close()
 	if !s.watches.waitForSync(ctx) {
 		return nil // ctx is done
 	}

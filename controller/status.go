@@ -14,6 +14,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/details"
 	"metascript/controller/finalizers"
 	"metascript/controller/guard"
 	"metascript/controller/metrics"
@@ -31,15 +32,18 @@ type reporter struct {
 	*environment
 	watches *watches
 	blocked *finalizers.BlockedReporter
+	details *details.Reporter
 }
 
 func newReporter(e *environment, w *watches) *reporter {
-	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, e.accounts.Actors, e.accounts.Reviewer)}
+	actors := e.accounts.Actors
+	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, actors, e.accounts.Reviewer), details.NewReporter(actors, e.Log)}
 }
 
 // forget drops the state about a deleted controller.
 func (r *reporter) forget(id spec.ID) {
 	r.blocked.Forget(id)
+	r.details.Forget(id)
 	r.counts.Forget(id.Kind, id.Name, id.QueueName())
 }
 
@@ -50,7 +54,7 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady) // never nil
 	if result.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
 		r.Log.Warn("finalizers are held", "controller", m.id.Name, "parents", result.Finalizers.Parents)
-		r.events.Warning(c.Object, "FinalizersHeld", "%s", result.Finalizers.Message(m.id))
+		r.events.Warning(c.Object, "FinalizersHeld", "%s", meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionFinalizersHeld).Message)
 	}
 	if forbidden := status.NewlyForbidden(c.Declaration, written); forbidden != nil {
 		r.events.Warning(c.Object, forbidden.Reason, "%s", forbidden.Message)
@@ -64,7 +68,10 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 			level = slog.LevelWarn
 		}
 		r.Log.Log(ctx, level, "controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
-		r.warn(c, result, ready)
+		r.warn(c, result, written.Conditions)
+	}
+	if err := r.details.Report(c.Declaration, c.Object, status.Details(c.Declaration, result), time.Now()); err != nil {
+		return err
 	}
 	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
 		return err
@@ -102,11 +109,11 @@ func (r *reporter) reportNotStored(c *build.Candidate, now *metav1.Condition) {
 }
 
 // warn records the event for a result in which the object does not run as it is written.
-func (r *reporter) warn(c *build.Candidate, result *status.Result, ready *metav1.Condition) {
-	o, err := c.Object, result.Err()
+func (r *reporter) warn(c *build.Candidate, result *status.Result, written []metav1.Condition) {
+	o, err, ready := c.Object, result.Err(), meta.FindStatusCondition(written, v1alpha1.ConditionReady)
 	switch {
 	case guard.Holds(err):
-		r.events.Warning(o, "GuardExceeded", "%s", err)
+		r.events.Warning(o, "GuardExceeded", "%s", meta.FindStatusCondition(written, v1alpha1.ConditionGuardPassed).Message)
 		r.counts.Controller(c.Kind, o.GetName()).Reloaded("held")
 	case result.PreviousScriptRuns(c.Declaration):
 		r.events.Warning(o, "ScriptRejected", "%s", ready.Message)

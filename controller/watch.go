@@ -118,6 +118,11 @@ func (w *watches) get(id spec.ID) *object.Object {
 	return w.controllers[id.Kind].Get(object.Key{Name: id.Name})
 }
 
+// definition returns the metadata of the CustomResourceDefinition of that name, or nil.
+func (w *watches) definition(name string) *object.Object {
+	return w.definitions.Get(object.Key{Name: name})
+}
+
 // list returns all controller objects.
 func (w *watches) list() []*object.Object {
 	var all []*object.Object

@@ -61,24 +61,24 @@ func (a *Accounts) Bind(b *binding.Binding, who account.Account) error {
 		b.SeesParents = b.Access.ShowsNamespace
 	}
 	b.Write, b.GetLive, b.Events, b.Release = actor, actor.Get, actor.Events, func() { a.Actors.Close(who) }
-	b.ReleaseLost = a.releaseLost(who)
+	b.ReleaseLost = func(ctx context.Context, parent *object.Object, finalizer string) (bool, error) {
+		return a.ReleaseLost(ctx, who, parent, finalizer)
+	}
 	return nil
 }
 
-// releaseLost returns binding.Binding.ReleaseLost for an account. An account cannot be created again in a namespace that is being
-// deleted, and all objects in it are deleted without the hook.
-func (a *Accounts) releaseLost(who account.Account) func(context.Context, *object.Object, string) (bool, error) {
-	return func(ctx context.Context, parent *object.Object, finalizer string) (bool, error) {
-		if !object.Deleting(parent) || parent.GetNamespace() != who.Namespace {
-			return false, nil
-		}
-		namespace, err := a.Client.Resource(related.Namespaces.GroupVersionResource).Get(ctx, who.Namespace, metav1.GetOptions{})
-		if err != nil || namespace.GetDeletionTimestamp() == nil {
-			return false, err
-		}
-		a.Log.Warn("a finalizer is removed without calling the finalize hook, since the namespace is deleted with the account of the controller", "parent", object.RefOf(parent), "account", who.String())
-		return a.Finalizers.Remove(ctx, parent, finalizer, "the namespace is deleted with the account of the controller")
+// ReleaseLost removes a finalizer from a parent as the server itself, if the namespace of the parent is being deleted with the account. An
+// account cannot be created again in such a namespace, and all objects in it are deleted without the hook. It reports whether it did.
+func (a *Accounts) ReleaseLost(ctx context.Context, who account.Account, parent *object.Object, finalizer string) (bool, error) {
+	if !object.Deleting(parent) || parent.GetNamespace() != who.Namespace {
+		return false, nil
 	}
+	namespace, err := a.Client.Resource(related.Namespaces.GroupVersionResource).Get(ctx, who.Namespace, metav1.GetOptions{})
+	if err != nil || namespace.GetDeletionTimestamp() == nil {
+		return false, err
+	}
+	a.Log.Warn("a finalizer is removed without calling the finalize hook, since the namespace is deleted with the account of the controller", "parent", object.RefOf(parent), "account", who.String())
+	return a.Finalizers.Remove(ctx, parent, finalizer, "the namespace is deleted with the account of the controller")
 }
 
 // Permit returns a function that returns an error if the account may not read a Secret or a ConfigMap.

@@ -2,11 +2,22 @@ package binding
 
 import (
 	"context"
+	"fmt"
 
 	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 )
+
+// CheckCurrent returns a kube.ErrRequeue if the Binding is Outdated: then nothing must be written for it any more, since the answer of a
+// hook may have taken long, and whoever changed the account does not expect a write of the account before.
+func (b *Binding) CheckCurrent() error {
+	if b.Outdated != nil && b.Outdated() {
+		return kube.Requeue(fmt.Errorf("%s was deleted or has another account since the reconcile began", b.ID))
+	}
+	return nil
+}
 
 // Shows reports whether texts about the controller may show that parent exists. There must be a rule for its kind.
 func (b *Binding) Shows(parent *object.Object) bool {

@@ -82,6 +82,8 @@ type Binding struct {
 	// Access is what the account of the controller may read. Events, Write and GetLive act as the account.
 	Access  *access.Reader
 	Release func() // is called by Close; nil is not called
+	// Outdated reports whether the controller object was deleted, or names another account by now. Nil: neither.
+	Outdated func() bool
 	// ReleaseLost removes a finalizer from a parent as the server itself, if the namespace of the parent is being deleted with the
 	// account, so that the finalize hook can never be called. It reports whether it did.
 	ReleaseLost func(ctx context.Context, parent *object.Object, finalizer string) (bool, error)

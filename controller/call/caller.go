@@ -109,8 +109,8 @@ func (c *Caller) CallHook(ctx context.Context, parent *object.Object, children *
 // CallRevisions calls the sync or the finalize hook for all variants of parent concurrently. The first variant is the current
 // parent. It returns one response for each variant, in their order, or the error of the first variant that failed.
 //
-// If the version was given up, or if the fallback switched during calls for more than one variant, the error is a
-// kube.ErrRequeue. If the breaker does not admit the call, the error is that of [throttle.Breaker.Admit].
+// If the version was given up, if the fallback switched during calls for more than one variant, or if the Binding is outdated after the
+// calls, the error is a kube.ErrRequeue. If the breaker does not admit the call, the error is that of [throttle.Breaker.Admit].
 func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, children *object.Set, variants []Variant) ([]*hook.Response, error) {
 	for i := range variants {
 		variants[i].children = children
@@ -146,6 +146,9 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 	}
 	if switched && len(variants) > 1 {
 		return nil, kube.ErrRequeue // some responses may be the script's, and others the webhook's
+	}
+	if err := c.Binding.CheckCurrent(); err != nil {
+		return nil, err
 	}
 	c.recordEvents(parent, responses[0])
 	return responses, nil

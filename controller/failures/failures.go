@@ -4,6 +4,7 @@ package failures
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -64,6 +65,31 @@ type Summary struct {
 	Shared int        // how many of these failed with the same error, except for their names
 	First  object.Ref // the first of these by name, so that it stays the same while the parents do
 	Text   string     // its error, with the source line and the caret of a script error
+	Kind   string     // the Kind of its error
+}
+
+// Kind says what kind of error err is, and at which position of a script. It has no text that a script, a webhook or an object can
+// have chosen, so that it may be shown to users who may not see the parents.
+func Kind(err error) string {
+	var script *engine.Error
+	var webhook *hook.WebhookError
+	var refused apierrors.APIStatus
+	switch {
+	case errors.As(err, &script):
+		return fmt.Sprintf("an error of the script (%s)%s", script.Kind, at(script.Pos))
+	case errors.As(err, &webhook):
+		return "an error of a webhook"
+	case errors.As(err, &refused):
+		return fmt.Sprintf("a request that the API server refused (%s)", cmp.Or(string(apierrors.ReasonForError(err)), "no reason"))
+	}
+	return "another error"
+}
+
+func at(pos engine.Pos) string {
+	if pos == (engine.Pos{}) {
+		return ""
+	}
+	return " at " + pos.String()
 }
 
 // Sum sums up failures. The same error of several parents has the name of each in its text, most often in the names of children.
@@ -92,7 +118,7 @@ func Sum(failed []Failure) Summary {
 	}
 	sum := Summary{Known: true, Failing: len(failed), Shared: most.size, First: most.first.Parent}
 	if most.size > 0 {
-		sum.Text = engine.DetailOf(most.first.Err)
+		sum.Text, sum.Kind = engine.DetailOf(most.first.Err), Kind(most.first.Err)
 	}
 	return sum
 }

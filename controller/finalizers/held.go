@@ -29,14 +29,17 @@ func ReleaseWarnings(controller *object.Object, hasHook bool) []string {
 // Held says on which parents finalizers are held. The zero value is none.
 type Held struct {
 	Parents, Deleted int        // the number of these parents, and of those among them that are being deleted
-	First            object.Ref // the first of those that are being deleted by name; if there is none, the first of all
+	First            object.Ref // the first of those that are being deleted by name; if there is none, the first of all. The zero value is not named
 	HowToFinalize    string     // how to give the controller a finalize hook again
 }
 
 // Message describes the parents, and what a user can do.
 func (h Held) Message(of spec.ID) string {
 	parents := fmt.Sprintf("on %d parents, such as %s", h.Parents, h.First)
-	if h.Parents == 1 {
+	switch {
+	case h.First == object.Ref{}:
+		parents = fmt.Sprintf("on parents (%d)", h.Parents)
+	case h.Parents == 1:
 		parents = fmt.Sprintf("on %s", h.First)
 	}
 	waiting := ""

@@ -15,9 +15,13 @@ import (
 // A Remover removes the finalizer of a deleted controller from its parents.
 type Remover struct {
 	Resources  kube.Finder
-	Finalizers *kube.Finalizers
+	Finalizers *kube.Finalizers            // as the account of the controller
 	Only       func(object.Ref) bool       // reports whether a parent is included; nil: all are
 	OnRemoved  func(parent *object.Object) // called for each parent from which the finalizer was removed; may be nil
+
+	// OnForbidden is called for each parent that the account may not change, with the error. It returns nil if the finalizer stays. If it
+	// is nil, the error is one of Remove.
+	OnForbidden func(ctx context.Context, parent *object.Object, err error) error
 }
 
 // Remove removes the finalizer of the controller that d describes from the objects of all its parent resources. It returns
@@ -45,6 +49,9 @@ func (r *Remover) removeFrom(ctx context.Context, of spec.ID, rule v1alpha1.Reso
 			return nil
 		}
 		taken, err := r.Finalizers.Remove(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
+		if r.OnForbidden != nil && kube.Forbidden(err) != nil {
+			return r.OnForbidden(ctx, o, err)
+		}
 		if taken {
 			n++
 			if r.OnRemoved != nil {

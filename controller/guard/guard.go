@@ -38,8 +38,9 @@ const ApprovedAnnotation = "metacontroller.k8s.io/guard-approved"
 type Error struct {
 	Reason  string // of the condition GuardPassed
 	Message string
-	Pending bool // it is not decided yet
-	Idle    bool // the version before must not be started in its place
+	Counts  string // the Message without names of objects and texts of errors
+	Pending bool   // it is not decided yet
+	Idle    bool   // the version before must not be started in its place
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -63,6 +64,9 @@ func IsIdle(err error) bool { return Holds(err) && of(err).Idle }
 
 // Reason returns the reason of the condition GuardPassed for an error that Holds.
 func Reason(err error) string { return of(err).Reason }
+
+// Counts returns the text of an error that Holds, without names of objects and texts of errors.
+func Counts(err error) string { return of(err).Counts }
 
 // A Side is a version of a controller of which is computed what it would do. It is closed with its Binding.
 type Side struct {
@@ -129,8 +133,9 @@ func (g *Guard) Pause() {
 	g.paused = true
 }
 
-// Passed says why a version was let through, for the condition GuardPassed.
-type Passed struct{ identity, Reason, Message string }
+// Passed says why a version was let through, for the condition GuardPassed. Counts is the Message without names of objects and texts
+// of errors.
+type Passed struct{ identity, Reason, Message, Counts string }
 
 // PassedAs returns why the version with that identity was let through; nil if it was not, or if the server has started since.
 func (g *Guard) PassedAs(identity string) *Passed {
@@ -160,16 +165,19 @@ func (g *Guard) Check(ctx context.Context, v *Version, o Options) error {
 		return g.compute(ctx, v, o)
 	}
 	g.Stop()
-	g.pass(v, reason, message)
+	g.pass(v, reason, said{message, message})
 	return nil
 }
 
-func (g *Guard) pass(v *Version, reason, message string) {
+func (g *Guard) pass(v *Version, reason string, message said) {
 	g.paused = false
-	if message != "" {
-		g.passed = &Passed{v.Identity, reason, message}
+	if message.whole != "" {
+		g.passed = &Passed{v.Identity, reason, message.whole, message.counts}
 	}
 }
+
+// A said is a message, and the same without names of objects and texts of errors.
+type said struct{ whole, counts string }
 
 // passes returns why v runs without computing what it would do; "" if it has to be computed. message is "" if v ran already before
 // the server has started.
@@ -229,7 +237,7 @@ func (g *Guard) compute(ctx context.Context, v *Version, o Options) error {
 	idle := g.isIdle(v)
 	if !v.Leads {
 		g.Stop()
-		return &Error{v1alpha1.ReasonGuardRunning, "the server that leads computes what this version would do", true, idle}
+		return pending("the server that leads computes what this version would do", idle)
 	}
 	if g.check == nil || g.check.now != v.Identity || g.check.before != v.before() || g.check.isOld(cmp.Or(o.ValidFor, DefaultValidFor)) {
 		g.Stop()
@@ -242,13 +250,18 @@ func (g *Guard) compute(ctx context.Context, v *Version, o Options) error {
 	held, done, progress := g.check.result()
 	switch {
 	case !done:
-		return &Error{v1alpha1.ReasonGuardRunning, progress, true, idle}
+		return pending(progress.whole, idle)
 	case held != nil:
-		return &Error{held.Reason, held.Message + v.letThrough(), false, idle}
+		how := v.letThrough()
+		return &Error{Reason: held.Reason, Message: held.Message + how, Counts: held.Counts + how, Idle: idle}
 	}
 	g.check.use()
 	g.pass(v, v1alpha1.ReasonWithinGuard, progress)
 	return nil
+}
+
+func pending(progress string, idle bool) *Error {
+	return &Error{Reason: v1alpha1.ReasonGuardRunning, Message: progress, Counts: progress, Pending: true, Idle: idle}
 }
 
 // Stop ends what is computed, and waits until it has ended. The next Check begins anew.
@@ -271,7 +284,7 @@ type check struct {
 	mu       sync.Mutex // guards the fields below
 	done     bool
 	held     *Error // why the version does not run; nil if it may, once it is done
-	progress string // what it waits for, or what was computed
+	progress said   // what it waits for, or what was computed
 }
 
 func begin(ctx context.Context, v *Version, now *Side, o Options) *check {
@@ -280,7 +293,7 @@ func begin(ctx context.Context, v *Version, now *Side, o Options) *check {
 		before, _ = v.Open(v.Before) // nil: it does not load any more, and nothing is compared with it
 	}
 	ctx, stop := context.WithCancel(ctx)
-	c := &check{now: v.Identity, before: v.before(), stop: stop, ended: make(chan struct{}), progress: computing}
+	c := &check{now: v.Identity, before: v.before(), stop: stop, ended: make(chan struct{}), progress: said{computing, computing}}
 	limits, name, changed := v.Script.Guard, Digest(v.Identity), v.Changed
 	go func() { // ends when what is computed is known, or soon after Stop
 		defer close(c.ended)
@@ -298,7 +311,7 @@ func begin(ctx context.Context, v *Version, now *Side, o Options) *check {
 	return c
 }
 
-func (c *check) result() (held *Error, done bool, progress string) {
+func (c *check) result() (held *Error, done bool, progress said) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.held, c.done, c.progress
@@ -320,7 +333,7 @@ const computing = "the server computes what this version would do"
 // report says what the check waits for.
 func (c *check) report(changed func(), progress string) {
 	c.mu.Lock()
-	c.progress = progress
+	c.progress = said{progress, progress}
 	c.mu.Unlock()
 	changed()
 }
@@ -329,7 +342,7 @@ func (c *check) report(changed func(), progress string) {
 var errTimeLimit = errors.New("it takes too long")
 
 // run waits until it may compute, computes, and returns why the version is held, or nil; and what the version would do.
-func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.ScriptGuard, name string, changed func(), o Options) (held *Error, text string) {
+func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.ScriptGuard, name string, changed func(), o Options) (held *Error, text said) {
 	defer func() {
 		if r := recover(); r != nil {
 			held = incomplete(name, preview.Summary{}, fmt.Errorf("panic, please report it: %v\n%s", r, debug.Stack()))
@@ -339,7 +352,7 @@ func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.Scr
 		c.report(changed, "the server fills its caches, and then computes what this version would do")
 	}
 	if !now.wait(ctx) || before != nil && !before.wait(ctx) {
-		return incomplete(name, preview.Summary{}, errors.New("its caches were closed")), ""
+		return incomplete(name, preview.Summary{}, errors.New("its caches were closed")), said{}
 	}
 	select {
 	case o.Turns <- struct{}{}:
@@ -348,7 +361,7 @@ func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.Scr
 		select {
 		case o.Turns <- struct{}{}:
 		case <-ctx.Done():
-			return nil, ""
+			return nil, said{}
 		}
 	}
 	defer func() { <-o.Turns }()
@@ -358,7 +371,7 @@ func (c *check) run(ctx context.Context, now, before *Side, limits *v1alpha1.Scr
 	defer cancel()
 	summary, err := summarize(ctx, now, before, o.Caches)
 	if err != nil {
-		return incomplete(name, summary, err), ""
+		return incomplete(name, summary, err), said{}
 	}
 	return judge(limits, name, &summary)
 }

@@ -27,7 +27,7 @@ func (v *Version) letThrough() string {
 }
 
 // judge returns why a version is held that would do what s says, or nil; and what it would do, in words.
-func judge(limits *v1alpha1.ScriptGuard, name string, s *preview.Summary) (held *Error, text string) {
+func judge(limits *v1alpha1.ScriptGuard, name string, s *preview.Summary) (held *Error, text said) {
 	var beyond []string
 	for _, l := range []struct {
 		limit *intstr.IntOrString
@@ -46,17 +46,18 @@ func judge(limits *v1alpha1.ScriptGuard, name string, s *preview.Summary) (held 
 		most, shown, err := limitOf(l.limit, l.of)
 		switch {
 		case err != nil:
-			return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("spec.script.guard.%s: %v", l.name, err), false, false}, ""
+			message := fmt.Sprintf("spec.script.guard.%s: %v", l.name, err)
+			return &Error{Reason: v1alpha1.ReasonGuardIncomplete, Message: message, Counts: message}, said{}
 		case l.limit != nil && l.n > most:
 			beyond = append(beyond, fmt.Sprintf(l.what, l.n, all)+fmt.Sprintf(" (%s: %s)", l.name, shown))
 		}
 	}
 	if len(beyond) == 0 {
-		return nil, "what this version would do is within the limits: " + effects(s)
+		const within = "what this version would do is within the limits: "
+		return nil, said{within + effects(s) + failing(s), within + effects(s)}
 	}
-	message := fmt.Sprintf("the guard holds version %s, which would %s; in all: %s%s",
-		name, strings.Join(beyond, " and "), effects(s), examples(s))
-	return &Error{v1alpha1.ReasonGuardExceeded, message, false, false}, ""
+	counts := fmt.Sprintf("the guard holds version %s, which would %s; in all: %s", name, strings.Join(beyond, " and "), effects(s))
+	return &Error{Reason: v1alpha1.ReasonGuardExceeded, Message: counts + failing(s) + examples(s), Counts: counts}, said{}
 }
 
 // limitOf returns the value of a limit for a number of objects, rounded down, and the limit as text.
@@ -75,8 +76,9 @@ func limitOf(limit *intstr.IntOrString, of int) (most int, shown string, err err
 
 // incomplete returns the error for a version of which it could not be computed what it would do.
 func incomplete(name string, s preview.Summary, why error) *Error {
-	return &Error{v1alpha1.ReasonGuardIncomplete, fmt.Sprintf("the guard holds version %s, since it is not known what it would do: %v; so far, for %s: %s%s",
-		name, why, plural(s.Parents, "parent", "parents"), effects(&s), examples(&s)), false, false}
+	held := fmt.Sprintf("the guard holds version %s, since it is not known what it would do", name)
+	sofar := fmt.Sprintf("; so far, for %s: %s", plural(s.Parents, "parent", "parents"), effects(&s))
+	return &Error{Reason: v1alpha1.ReasonGuardIncomplete, Message: fmt.Sprintf("%s: %v%s%s%s", held, why, sofar, failing(&s), examples(&s)), Counts: held + sofar}
 }
 
 // effects says what a version would do.
@@ -90,11 +92,19 @@ func effects(s *preview.Summary) string {
 		text += fmt.Sprintf("; for %d of the children only the API server can tell whether they change", s.Doubtful)
 	}
 	if s.Failed > 0 {
-		first := s.Failures[0]
-		line, _, _ := strings.Cut(engine.Clip(first.Err.Error(), maxError), "\n")
-		text += fmt.Sprintf("; its hooks fail for %s, for which nothing is written, such as %s: %s", plural(s.Failed, "parent", "parents"), named(first.Parent), line)
+		text += fmt.Sprintf("; its hooks fail for %s, for which nothing is written", plural(s.Failed, "parent", "parents"))
 	}
 	return text
+}
+
+// failing names one of the parents for which the hooks of a version fail, at the end of effects.
+func failing(s *preview.Summary) string {
+	if s.Failed == 0 {
+		return ""
+	}
+	first := s.Failures[0]
+	line, _, _ := strings.Cut(engine.Clip(first.Err.Error(), maxError), "\n")
+	return fmt.Sprintf(", such as %s: %s", named(first.Parent), line)
 }
 
 // maxError is how long the error of a hook is in a message.

@@ -46,7 +46,7 @@ func TestLimits(t *testing.T) {
 		guard := &v1alpha1.ScriptGuard{MaxDeletes: limit(c.deletes), MaxRecreates: limit(c.recreates), MaxChangedParents: limit(c.parents)}
 		held, text := judge(guard, "sha256:abc", &c.summary)
 		switch {
-		case c.want == "" && (held != nil || !strings.Contains(text, "within the limits")):
+		case c.want == "" && (held != nil || !strings.Contains(text.whole, "within the limits")):
 			t.Errorf("%s: %v, %s", c.name, held, text)
 		case c.want != "" && (held == nil || !strings.Contains(held.Message, c.want)):
 			t.Errorf("%s: %v, want %s", c.name, held, c.want)
@@ -74,7 +74,14 @@ func TestMessages(t *testing.T) {
 	if held == nil || held.Message != want {
 		t.Errorf("got\n%v\nwant\n%s", held, want)
 	}
+	if counts, _, _ := strings.Cut(want, ", such as"); held.Counts != counts {
+		t.Errorf("without names: got\n%s\nwant\n%s", held.Counts, counts)
+	}
 	if got := incomplete("sha256:abc", s, errTimeLimit).Message; !strings.HasPrefix(got, "the guard holds version sha256:abc, since it is not known what it would do: it takes too long; so far, for 2 parents: delete 1,") {
 		t.Error(got)
+	}
+	unnamed := incomplete("sha256:abc", s, errors.New("default/w"))
+	if strings.Contains(unnamed.Counts, "default/") || !strings.Contains(unnamed.Message, "default/w; so far") {
+		t.Errorf("%s\n%s", unnamed.Counts, unnamed.Message)
 	}
 }

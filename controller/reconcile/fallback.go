@@ -2,11 +2,13 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"sync"
 	"time"
 
 	"metascript/controller/call"
+	"metascript/controller/failures"
 	"metascript/controller/hook"
 	"metascript/controller/queue"
 	"metascript/controller/throttle"
@@ -84,6 +86,9 @@ func (f *fallbackReporter) report(name string, active bool, why error) {
 		return
 	case active:
 		f.r.events.log.Warn("the webhook answers in place of the script", "hook", name, "error", engine.DetailOf(why))
+		if !f.r.binding.Access.Account().IsServer() { // see status.Details
+			why = errors.New(failures.Kind(why))
+		}
 		f.events.Warning(f.r.binding.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
 	default:
 		f.r.events.log.Info("the script answers again in place of the webhook", "hook", name)

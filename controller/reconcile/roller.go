@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"metascript/controller/parents"
 	"metascript/controller/plan"
 	"metascript/controller/remember"
+	"metascript/controller/revisions"
 	"metascript/controller/rollout"
 	"metascript/controller/throttle"
 	"metascript/controller/transition"
@@ -50,7 +50,7 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 	}
 	variants, err := r.variants(ctx, parent, older)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, kube.Join(err, r.reportBlockedRollout(ctx, parent, err, write))
 	}
 	responses, err := r.caller.CallRevisions(ctx, parent, children, variants)
 	if err != nil {
@@ -74,9 +74,9 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 func (r *roller) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]call.Variant, error) {
 	variants := []call.Variant{r.caller.Latest(parent)}
 	for _, revision := range older {
-		olderParent, err := rollout.Apply(parent, revision.Patch, r.version.Revisions.Paths)
+		olderParent, err := r.version.Revisions.At(ctx, parent, revision)
 		if err != nil {
-			return nil, fmt.Errorf("ControllerRevision %s: %w", revision.Name, err)
+			return nil, err
 		}
 		variant, err := r.hooksOf(ctx, revision)
 		if err != nil {
@@ -106,11 +106,12 @@ func (r *roller) hooksOf(ctx context.Context, revision rollout.Revision) (call.V
 	return variant, err
 }
 
-// reportBlockedRollout sets the condition Updated to say that the rollout waits because the hook failed for an older revision.
-// It does nothing if why is another error.
+// reportBlockedRollout sets the condition Updated to say that the rollout waits because the hook failed for an older revision, or because
+// that is not valid. It does nothing if why is another error.
 func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
-	var revisionErr *call.RevisionError
-	if !errors.As(why, &revisionErr) {
+	var failed *call.RevisionError
+	var invalid *revisions.InvalidError
+	if !errors.As(why, &failed) && !errors.As(why, &invalid) {
 		return nil
 	}
 	status := r.withUpdatedCondition(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})

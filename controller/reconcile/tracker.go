@@ -27,8 +27,11 @@ type tracker struct {
 	mu *sync.Mutex // is locked while state is used, and the observer called: writes to children are sent at the same time
 }
 
-// Do implements plan.Writer.
+// Do implements plan.Writer. It writes nothing if the Binding is outdated.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	if err := t.binding.CheckCurrent(); err != nil {
+		return nil, err
+	}
 	w := observe.Write{Op: op, Before: t.begin(op), Redactor: redact.FromContext(ctx), Began: time.Now()}
 	if t.done != nil {
 		ctx, w.Span = spans.Start(ctx, string(op.Verb))

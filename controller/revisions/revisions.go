@@ -2,6 +2,7 @@
 // child is updated next.
 //
 //   - [Revisions] reads and writes the ControllerRevisions of the parents of one controller.
+//   - [Schemas] has the schemas that the fields of revisions must match
 //   - A [Sweeper] deletes the ControllerRevisions of controllers that do not use rolling updates any more.
 package revisions
 
@@ -21,6 +22,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
+	"metascript/controller/schemas"
 	"metascript/controller/spec"
 	"metascript/controller/store"
 )
@@ -48,6 +50,7 @@ type Revisions struct {
 	Match   func(parent *object.Object) (labels.Selector, error)                // returns the selector of the parent's children
 	GetLive func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
 	Cache   *informer.Informer                                                  // of ControllerRevisions; set by the caller of New
+	Schema  func(ctx context.Context) (*schemas.Kind, error)                    // returns that of the parents; nil, also as a result: revisions are not validated
 }
 
 // New returns the Revisions of a controller, with Rules, Paths and Parent; the caller sets the other fields. It returns nil if no

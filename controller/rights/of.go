@@ -32,6 +32,9 @@ type Controller struct {
 	// Namespaces are the namespaces of the parents, and so of their children. None means all.
 	Namespaces []string
 
+	// AccountNamespace is the namespace of the account; "" if it is not known.
+	AccountNamespace string
+
 	// Watched says that the server watches only Namespaces, and not all.
 	Watched bool
 }
@@ -70,6 +73,9 @@ func Of(c *Controller) Rights {
 	d.revisions()
 	for _, parent := range c.Parents {
 		d.eventsAbout(parent)
+	}
+	if c.AccountNamespace != "" {
+		d.record(c.AccountNamespace, "records events about the controller in the namespace of its account")
 	}
 	d.referenced()
 	d.related()
@@ -243,8 +249,15 @@ func (d *derivation) eventsAbout(r kube.Resource) {
 	if !r.Namespaced {
 		namespaces = []string{metav1.NamespaceDefault}
 	}
+	for _, namespace := range namespaces {
+		d.record(namespace, "records events about the parents")
+	}
+}
+
+// record adds the right to record events in a namespace.
+func (d *derivation) record(namespace, why string) {
 	events := kube.Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("events")}
-	d.Account = append(d.Account, each(events, "", namespaces, "records events about the parents", []string{create, patch})...)
+	d.Account = append(d.Account, each(events, "", []string{namespace}, why, []string{create, patch})...)
 }
 
 // referenced adds the Secrets and ConfigMaps to which the controller refers by their names.

@@ -33,7 +33,6 @@ package shadow
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -188,12 +187,16 @@ func (s *Shadows) inSlot(ctx context.Context, f func()) time.Duration {
 	return time.Since(began)
 }
 
-// warnAbout records an event on the controller object.
-func (s *Shadows) warnAbout(o *object.Object, reason, format string, args ...any) {
-	s.options.Log.Warn("shadow: "+reason, "controller", o.GetName(), "message", fmt.Sprintf(format, args...))
+// warnAbout records an event on the controller object. If the controller has an account, users of all tenants may read the event, and the
+// text for all is recorded.
+func (s *Shadows) warnAbout(in *Input, reason, text, forAll string) {
+	s.options.Log.Warn("shadow: "+reason, "controller", in.Object.GetName(), "message", text)
+	if in.Declaration.Settings.ServiceAccount != nil {
+		text = forAll
+	}
 	if s.options.Events != nil {
-		line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n") // an event has one line
-		s.options.Events.Warning(o, reason, "%s", line)
+		line, _, _ := strings.Cut(text, "\n") // an event has one line
+		s.options.Events.Warning(in.Object, reason, "%s", line)
 	}
 }
 

@@ -303,7 +303,7 @@ func (s *shadowed) note(c *candidate, found *observe.Comparison) {
 	s.mu.Lock()
 	isFirst := s.tally.first == nil
 	s.tally.note(found)
-	first, o := s.tally.first, s.input.Object
+	first, in := s.tally.first, s.input
 	isFirst = isFirst && first != nil
 	if c.exceeded >= maxExceeded {
 		s.report.Stopped = found.Err
@@ -312,10 +312,11 @@ func (s *shadowed) note(c *candidate, found *observe.Comparison) {
 	}
 	s.mu.Unlock()
 	if isFirst {
-		s.of.warnAbout(o, "ShadowDiffers", "for the parent %s: %s", first.Parent, first.Text)
+		s.of.warnAbout(in, "ShadowDiffers", fmt.Sprintf("for the parent %s: %s", first.Parent, first.Text), "the answers differ for a parent")
 	}
 	if c.exceeded >= maxExceeded {
-		s.of.warnAbout(o, "ShadowStopped", "the candidate in spec.shadow exceeded its limits %d times and is not called any more: %v", maxExceeded, found.Err)
+		stopped := fmt.Sprintf("the candidate in spec.shadow exceeded its limits %d times and is not called any more", maxExceeded)
+		s.of.warnAbout(in, "ShadowStopped", fmt.Sprintf("%s: %v", stopped, found.Err), stopped)
 		s.publishNow()
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -114,6 +115,22 @@ func (d *Declaration) Hook(name string) *v1alpha1.Hook {
 	return nil
 }
 
+// UsesConfigMaps reports whether a script or a library is in a ConfigMap.
+func (d *Declaration) UsesConfigMaps() bool {
+	if usesConfigMaps(d.Script) || d.Settings.Shadow != nil && usesConfigMaps(&d.Settings.Shadow.Script) {
+		return true
+	}
+	return slices.ContainsFunc(d.Hooks, func(h NamedHook) bool { return h.Hook != nil && h.Script != nil && h.Script.ConfigMapRef != nil })
+}
+
+func usesConfigMaps(s *v1alpha1.ControllerScript) bool {
+	if s == nil {
+		return false
+	}
+	inLibrary := func(l v1alpha1.ScriptLibrary) bool { return l.ConfigMapRef != nil }
+	return s.ConfigMapRef != nil || slices.ContainsFunc(s.Libraries, inLibrary)
+}
+
 // HasScript reports whether the spec has a script, for the controller or for one of its hooks.
 func (d *Declaration) HasScript() bool {
 	if d.Script != nil {
@@ -206,8 +223,12 @@ func TenantOf(o *object.Object) string {
 	if o == nil {
 		return ""
 	}
-	tenant := o.TextAt("spec", "serviceAccount", "namespace")
-	return tenant
+	return AccountOf(o).Namespace
+}
+
+// AccountOf returns the account of a controller object, also if the rest of its spec cannot be read.
+func AccountOf(o *object.Object) account.Account {
+	return account.Account{Namespace: o.TextAt("spec", "serviceAccount", "namespace"), Name: o.TextAt("spec", "serviceAccount", "name")}
 }
 
 // Owner returns the name of the controller for the script engine; see engine.Env.

@@ -15,7 +15,6 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
-	"metascript/engine"
 )
 
 // conditions returns one condition of every type, in the order of the first status.
@@ -89,12 +88,15 @@ func scriptsHeld(r *Result) metav1.Condition {
 	if r.Held.Parents == 0 {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonNoneHeld, "no script is held for any parent")
 	}
-	parents := "one parent,"
-	if r.Held.Parents > 1 {
-		parents = fmt.Sprintf("%d parents, the first of them", r.Held.Parents)
+	parents := "one parent, " + r.Held.First.String()
+	switch {
+	case r.public:
+		parents = fmt.Sprintf("some parents (%d)", r.Held.Parents)
+	case r.Held.Parents > 1:
+		parents = fmt.Sprintf("%d parents, the first of them %s", r.Held.Parents, r.Held.First)
 	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, until the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
-		parents, r.Held.First, throttle.StrikesAllowed, engine.DetailOf(r.Held.Err)))
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s, until the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
+		parents, throttle.StrikesAllowed, r.textOf(r.Held.Err)))
 }
 
 // scriptRunaway names one script that cannot be stopped, and what to do. It is known whether or not the controller runs.
@@ -133,6 +135,8 @@ func permitted(d *spec.Declaration, r *Result) metav1.Condition {
 		return condition(metav1.ConditionFalse, accessReason(r.AccessErr), r.AccessErr.Error())
 	case denied != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
+	case r.Denied.Parents > 0 && r.public:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, fmt.Sprintf("parents for which something is not permitted: %d; for one of them: %v", r.Denied.Parents, r.Denied.Err))
 	case r.Denied.Parents > 0:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
 			fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", r.Denied.Parents, r.Denied.First, r.Denied.Err))
@@ -155,11 +159,16 @@ func parentsSynced(d *spec.Declaration, r *Result) metav1.Condition {
 	case r.Parents == 0 && r.AccessErr != nil: // the account may not read parents, so that they are not shown
 		return condition(metav1.ConditionUnknown, accessReason(r.AccessErr), "no parent is known, see the condition Permitted")
 	case !f.Known && before != nil && before.ObservedGeneration == d.Object.Generation && before.Reason != v1alpha1.ReasonNotRunning:
+		if before.Status == metav1.ConditionFalse && d.Settings.ServiceAccount != nil { // an earlier server may have written names
+			return condition(before.Status, before.Reason, "parents failed, and not every parent was synced again since")
+		}
 		return condition(before.Status, before.Reason, before.Message)
 	case !f.Known:
 		return condition(metav1.ConditionUnknown, v1alpha1.ReasonStarting, "not every parent was synced yet")
 	case f.Failing == 0:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonAllSynced, "the last sync of no parent failed")
+	case r.public:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonSyncError, fmt.Sprintf("the last sync failed for %d of %d parents; for %d of them with the same error: %s", f.Failing, f.Parents, f.Shared, f.Kind))
 	case f.Failing == 1:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonSyncError, fmt.Sprintf("the last sync failed for 1 of %d parents, %s: %s", f.Parents, f.First, f.Text))
 	default:
@@ -173,6 +182,8 @@ func answersStored(r *Result) metav1.Condition {
 	switch n := r.NotStored; {
 	case r.Active == nil:
 		return notRunning()
+	case n.Failing > 0 && r.public:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonFieldsNotStored, fmt.Sprintf("parents for which fields are not stored: %d", n.Failing))
 	case n.Failing == 1:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonFieldsNotStored, fmt.Sprintf("for the parent %s: %s", n.First, n.Text))
 	case n.Failing > 1:
@@ -224,7 +235,7 @@ func guardPassed(d *spec.Declaration, r *Result) metav1.Condition {
 		return notChecked()
 	case r.GuardPassed != nil:
 		return condition(metav1.ConditionTrue, r.GuardPassed.Reason, r.GuardPassed.Message)
-	case before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == d.Object.Generation:
+	case before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == d.Object.Generation && d.Settings.ServiceAccount == nil: // else an earlier server may have written names
 		return condition(before.Status, before.Reason, before.Message)
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonWithinGuard, "this version ran before the server was started")

@@ -19,6 +19,7 @@ type Result struct {
 	SpecErr      error       // anything else
 	Built        build.Built // of the spec that was last written; without names of hooks, it was not loaded
 	Warnings     []string    // all of them, also those of the Snapshot
+	Unshown      []string    // those of the Warnings that the status of a controller with an account does not show
 	ConfigMaps   []string    // that the scripts were read from
 	Unreported   bool        // the result may be different in a moment, and no event reports it
 	GivenUp      string      // the identity of the version that was rolled back
@@ -33,6 +34,8 @@ type Result struct {
 
 	Active             *build.Loaded // what runs now; nil: nothing
 	reconcile.Snapshot               // of Active
+
+	public bool // names and texts of errors are left out; see Result.forAll
 }
 
 // Err is the first reason why the object does not run as it is written.

@@ -115,7 +115,7 @@ func fallbackActive(r *Result) metav1.Condition {
 	for _, f := range r.Fallbacks {
 		if on, why := f.Active(); on {
 			reason = cmp.Or(reason, fallbackReason(f, why))
-			active = append(active, fmt.Sprintf("the webhook answers for the hook %s: %s", f.Name, engine.DetailOf(why)))
+			active = append(active, fmt.Sprintf("the webhook answers for the hook %s: %s", f.Name, r.textOf(why)))
 		}
 	}
 	if len(active) > 0 {

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/shadow"
 	"metascript/controller/spec"
@@ -58,6 +59,9 @@ func notCompared(s *shadow.Report) string {
 
 // disagree says how many comparisons do not agree, and which was the first.
 func disagree(s *shadow.Report) string {
+	if s.First.Parent == (object.Ref{}) { // see publicShadow
+		return compared(s)
+	}
 	return fmt.Sprintf("%s; the first was the parent %s: %s", compared(s), s.First.Parent, s.First.Text)
 }
 
@@ -78,7 +82,11 @@ func left(s *shadow.Report) string {
 	if !s.Done || s.Left == nil || s.Total <= s.Parents {
 		return ""
 	}
-	return fmt.Sprintf("; parents that cannot be compared: %d, the first was %s: %s", s.Total-s.Parents, s.Left.Parent, s.Left.Why)
+	text := fmt.Sprintf("; parents that cannot be compared: %d", s.Total-s.Parents)
+	if s.Left.Parent == (object.Ref{}) {
+		return text
+	}
+	return text + fmt.Sprintf(", the first was %s: %s", s.Left.Parent, s.Left.Why)
 }
 
 func ofShare(s *shadow.Report) string {

@@ -29,7 +29,7 @@ func Of(d *spec.Declaration, r *Result) *v1alpha1.ControllerStatus {
 	if r.Shadow == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionShadowAgrees)
 	}
-	for _, c := range conditions(d, r) {
+	for _, c := range shown(d, r) {
 		c.ObservedGeneration = d.Object.Generation
 		c.Message = engine.Clip(c.Message, v1alpha1.MaxConditionMessage)
 		meta.SetStatusCondition(&status.Conditions, c)

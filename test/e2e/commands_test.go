@@ -86,6 +86,7 @@ import (
 //	                           with a name has its own connection
 //	api [of NAME] slow TIME    delay what is sent to the API server from here on
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
+//	release                    answer the calls about parents with spec.wait
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       wait until the number of its calls for a parent is at least the first, and check that it is at most the second
 //	collector                  receive traces by OTLP at $COLLECTOR; $COLLECTOR/spans lists them, $COLLECTOR/raw has all bytes
@@ -148,6 +149,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"ipv6":           cmdIPv6,
 	"webproxy":       cmdWebProxy,
 	"proxied":        cmdProxied,
+	"release":        cmdRelease,
 	"rotate":         cmdRotate,
 	"calls":          cmdCalls,
 	"catset":         cmdCatSet,

@@ -24,7 +24,8 @@ import (
 
 // A hookServer is a webhook. It returns one ConfigMap for each name in the parent's spec.names, with a status that counts
 // those observed and has the parent's spec.round. /finalize is done once no child is observed. Answers have an ETag.
-// spec.fault of a parent selects a fault instead; spec.fail is the text of an answer with status 500.
+// spec.fault of a parent selects a fault instead; spec.fail is the text of an answer with status 500. With spec.wait a call is answered
+// after the command "release".
 type hookServer struct {
 	*httptest.Server
 	authorization string // the header that requests must have; "": none
@@ -34,6 +35,8 @@ type hookServer struct {
 	clients     *x509.CertPool // the authority of the clients' certificates
 	calls       map[string]int // by the parent's name
 	unchanged   map[string]int // the calls that were answered with status 304 or 412
+	released    chan struct{}  // is closed by release
+	release     func()
 }
 
 // cmdWebhook starts a webhook. "tls" gives it a certificate of its own authority, which is $CA_PEM, a string for YAML, and
@@ -41,7 +44,8 @@ type hookServer struct {
 // "mtls" it also requires a client certificate of that authority: $CERT_PEM with $KEY_PEM is one. The other words are the
 // Authorization header that it requires.
 func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
-	s := &hookServer{calls: map[string]int{}, unchanged: map[string]int{}}
+	s := &hookServer{calls: map[string]int{}, unchanged: map[string]int{}, released: make(chan struct{})}
+	s.release = sync.OnceFunc(func() { close(s.released) })
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sync", s.serve(false))
 	mux.HandleFunc("POST /finalize", s.serve(true))
@@ -61,11 +65,15 @@ func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	s.authorization = strings.Join(args, " ")
 	ts.Defer(s.Close)
+	ts.Defer(s.release) // Close waits for calls
 	ts.Setenv("WEBHOOK", s.URL)
 	ts.Setenv("WEBHOOK_HOST", s.Listener.Addr().String())
 	ts.Setenv("WEBHOOK_PORT", strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port))
 	worldOf(ts).webhook = s
 }
+
+// cmdRelease has the webhook answer the calls that wait.
+func cmdRelease(ts *testscript.TestScript, _ bool, _ []string) { worldOf(ts).webhook.release() }
 
 // cmdRotate returns the server another authority and certificate, and closes its connections.
 func cmdRotate(ts *testscript.TestScript, _ bool, _ []string) {
@@ -146,6 +154,7 @@ type hookRequest struct {
 			Names       []string
 			Fail, Fault string
 			Round       int
+			Wait        bool
 		}
 	}
 	Children   map[string]map[string]any
@@ -169,6 +178,12 @@ func (s *hookServer) serve(finalize bool) http.HandlerFunc {
 		if fail := req.Parent.Spec.Fail; fail != "" {
 			http.Error(w, fail, http.StatusInternalServerError)
 			return
+		}
+		if req.Parent.Spec.Wait {
+			select {
+			case <-s.released:
+			case <-r.Context().Done():
+			}
 		}
 		if fault := faults[req.Parent.Spec.Fault]; fault != nil {
 			fault(w, r)

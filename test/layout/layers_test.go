@@ -18,6 +18,7 @@ var layers = []string{
 	"",        // the manager of controllers
 	"inspect", // what a server tells of parents over HTTP
 	"tree",    // the ownership trees of parents
+	"details", // what the status leaves out
 	"status",  // what the manager reports of one
 	"reconcile",
 	"guard",   // whether a new version may run

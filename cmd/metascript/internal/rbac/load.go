@@ -136,7 +136,7 @@ func (l *Loader) derive(c *Controller) {
 	c.Rights = rights.Of(&rights.Controller{
 		Shape: d.Declaration.Shape, Parents: d.resolved.Parents, Children: d.resolved.Children,
 		Finalizes: d.Hooks.Finalize != nil, ServerSide: strategy == v1alpha1.ServerSideApply,
-		References: d.References, Related: relatedOf(c.asked), Namespaces: l.Namespaces, Watched: l.Watched,
+		References: d.References, Related: relatedOf(c.asked), Namespaces: l.Namespaces, Watched: l.Watched, AccountNamespace: c.Account.Namespace,
 	})
 	if d.Hooks.Customize != nil && len(c.asked) == 0 {
 		c.Incomplete = "what its customize hook asks for is known only when the hook is called, and is missing: " + l.howToCustomize(c)
