@@ -131,7 +131,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 	b.FieldManager = a.FieldManager
 	b.Workers = cmp.Or(b.Workers, a.Workers)
 	b.Clients = built.Clients
-	if err := b.Clients.Open(a.references, metrics, a.accounts.Permit(b.Access.Account())); err != nil {
+	if err := b.Clients.Open(a.references, metrics, build.Reader{Permit: a.accounts.Permit(b.Access.Account()), Get: b.GetLive}); err != nil {
 		b.Release()
 		return nil, err
 	}

@@ -33,6 +33,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/ownership"
 	"metascript/controller/random"
+	"metascript/controller/reach"
 	"metascript/controller/reconcile"
 	"metascript/controller/references"
 	"metascript/controller/related"
@@ -64,6 +65,7 @@ type Options struct {
 	FieldManager  string                 // of server-side apply; default kube.FieldManager
 
 	WebhookMemory   int64                    // limit in bytes for the webhook responses that are processed concurrently; default bodies.Default
+	WebhookNetworks *reach.Networks          // where webhooks of controllers with an account are called; nil: everywhere
 	MissingChildren v1alpha1.MissingChildren // of webhooks that do not set it; default Delete
 	AlwaysResync    bool                     // call scripts also if nothing that they read changed since the last call
 

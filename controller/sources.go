@@ -34,7 +34,7 @@ func (s *sources) builder(m *managed, c *build.Candidate) *build.Builder {
 	b := &build.Builder{
 		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.accounts.ConfigMaps(account.Of(c.Settings.ServiceAccount), build.ConfigMaps(s.references))},
 		Log: s.logPrint(c.ID()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
-		MissingChildren: s.MissingChildren, AlwaysResync: s.AlwaysResync, InFlight: s.webhookResponses, Cached: s.cachedResponses,
+		MissingChildren: s.MissingChildren, AlwaysResync: s.AlwaysResync, Networks: s.WebhookNetworks, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
 		b.Before = &r.Current().Loaded.Built

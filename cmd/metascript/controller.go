@@ -114,8 +114,8 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	stop, err := endpoints.Serve(log,
 		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},
 		endpoints.Endpoint{Flag: "metrics-address", Address: f.Metrics, Handler: endpoints.Metrics(registry)},
-		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspected, Optional: f.Inspect == serverflags.DefaultInspect},
-		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles()})
+		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspected, Optional: f.Inspect == serverflags.DefaultInspect, Long: true},
+		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles(), Long: true})
 	if err != nil {
 		return err
 	}

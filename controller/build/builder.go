@@ -17,6 +17,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/bodies"
 	"metascript/controller/hook"
+	"metascript/controller/reach"
 	"metascript/controller/spec"
 	"metascript/engine"
 	"metascript/scripts"
@@ -54,6 +55,8 @@ type Builder struct {
 	// ProbeEvery is how often a broken script with a fallback is probed; see [hook.Fallback].
 	ProbeEvery time.Duration
 
+	// Networks limits the webhooks of controllers with an account; nil: they are not limited.
+	Networks *reach.Networks
 	// InFlight limits the memory of all webhook responses that are being read. If it is nil, there is no common limit.
 	InFlight *bodies.Budget
 	// Cached limits the memory of all webhook responses that are cached by their ETags. If it is nil, there is no common
@@ -114,6 +117,9 @@ func (b *Builder) newBuilding(d *spec.Declaration, parts Parts, missing *missing
 		w.owner += shadowSuffix
 	}
 	w.built = Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
+	if account := d.Settings.ServiceAccount; account != nil && b.Networks != nil {
+		w.built.Clients.tenant = &reach.Tenant{Namespace: account.Namespace, Networks: b.Networks}
+	}
 	if b.Before != nil {
 		w.built.Clients, w.built.webhooks = b.Before.Clients, b.Before.webhooks
 	}

@@ -48,7 +48,7 @@ func openWebhookIn(t *testing.T, settings string, prepare func(*fake.FakeDynamic
 	prepare(client)
 	loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
 	clients := &loaded.Clients
-	if err := clients.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil, func(references.Object) error { return nil }); err != nil {
+	if err := clients.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil, Reader{Permit: func(references.Object) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(clients.Close)

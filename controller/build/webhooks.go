@@ -2,19 +2,25 @@ package build
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/metrics"
+	"metascript/controller/object"
+	"metascript/controller/reach"
 	"metascript/controller/redact"
 	"metascript/controller/references"
 	"metascript/controller/spec"
@@ -28,15 +34,49 @@ type WebhookClients struct {
 
 	webhooks []*hook.Webhook
 	metrics  []*metrics.Webhook
+	tenant   *reach.Tenant         // of the webhooks; nil if nothing is limited
 	registry prometheus.Registerer // nil if metrics are not registered
 }
 
-// Open starts to watch the credentials. If registry is nil, metrics are not registered. permit returns an error if the controller
-// may not read one of the credentials; it is called before each use.
-func (c *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer, permit func(references.Object) error) error {
+// A Reader reads for a controller, with the permissions of its account.
+type Reader struct {
+	Permit func(references.Object) error                                       // returns an error if the controller may not read one of the credentials; it is called before each use
+	Get    func(ctx context.Context, o *object.Object) (*object.Object, error) // reads an object from the API server
+}
+
+// Open starts to watch the credentials. If registry is nil, metrics are not registered.
+func (c *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer, reader Reader) error {
 	c.registry = registry
-	c.Credentials.permit = permit
+	c.Credentials.permit = reader.Permit
+	if c.tenant != nil {
+		c.tenant.Service = servicesOf(c.tenant.Namespace, reader.Get)
+	}
 	return c.Credentials.watch(watcher)
+}
+
+// servicesOf returns a function that reads the addresses of a Service in a namespace whose Pods are in it too: one with a selector, which is
+// no alias of another host.
+func servicesOf(namespace string, get func(context.Context, *object.Object) (*object.Object, error)) func(context.Context, string) ([]netip.Addr, error) {
+	return func(ctx context.Context, name string) ([]netip.Addr, error) {
+		found, err := get(ctx, object.New(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": name, "namespace": namespace}}))
+		if err != nil {
+			return nil, fmt.Errorf("read the Service %s/%s: %w", namespace, name, err)
+		}
+		var service corev1.Service
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Map(), &service); err != nil {
+			return nil, fmt.Errorf("read the Service %s/%s: %w", namespace, name, err)
+		}
+		if service.Spec.Type == corev1.ServiceTypeExternalName || len(service.Spec.Selector) == 0 {
+			return nil, fmt.Errorf("the Service %s/%s has no selector, so that what responds may be anywhere", namespace, name)
+		}
+		var addresses []netip.Addr
+		for _, text := range service.Spec.ClusterIPs {
+			if address, err := netip.ParseAddr(text); err == nil {
+				addresses = append(addresses, address)
+			}
+		}
+		return addresses, nil
+	}
 }
 
 // Register registers the metrics. The WebhookClients of the Reconciler that was replaced must be closed before, since their
@@ -107,6 +147,7 @@ func (w *building) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := w.newWebhook(set, address)
+	made.Client.Tenant = w.built.Clients.tenant
 	counts := metrics.NewWebhook(name, w.labels(made))
 	made.Client.Endpoint, made.Client.Wrap = connection.current, counts.Wrap
 	w.built.webhooks[name] = made

@@ -1,11 +1,19 @@
 package build
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/yaml"
 
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/reach"
 	"metascript/controller/references"
 )
 
@@ -14,7 +22,7 @@ func TestMetricsAreRegisteredWhileAControllerRuns(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	open := func() *WebhookClients {
 		loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
-		if err := loaded.Clients.Open(references.NewWatcher(nil), registry, func(references.Object) error { return nil }); err != nil {
+		if err := loaded.Clients.Open(references.NewWatcher(nil), registry, Reader{Permit: func(references.Object) error { return nil }}); err != nil {
 			t.Fatal(err)
 		}
 		return &loaded.Clients
@@ -53,4 +61,59 @@ func metricNames(t *testing.T, registry *prometheus.Registry) []string {
 		}
 	}
 	return names
+}
+
+// The text of a response is shown to a tenant only if it is certain that one of the tenant's Pods sent it.
+func TestServicesOfTenants(t *testing.T) {
+	for spec, want := range map[string]string{
+		`{clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, "fd00::1"], selector: {app: web}}`: "10.0.0.1 fd00::1",
+		`{clusterIPs: [None], selector: {app: web}}`:                                     "",
+		`{type: ExternalName, externalName: internal.example.com, selector: {app: web}}`: "the Service team-a/web has no selector",
+		`{clusterIPs: [10.0.0.1]}`: "the Service team-a/web has no selector",
+		`{clusterIPs: [10.0.0.1], externalIPs: [10.9.9.9], type: LoadBalancer, selector: {app: web}}`: "10.0.0.1",
+	} {
+		addresses, err := servicesOf("team-a", func(_ context.Context, o *object.Object) (*object.Object, error) {
+			if o.GetKind() != "Service" || o.GetNamespace() != "team-a" || o.GetName() != "web" {
+				t.Errorf("%s is read", object.RefOf(o))
+			}
+			found := map[string]any{}
+			if err := yaml.Unmarshal([]byte("{apiVersion: v1, kind: Service, spec: "+spec+"}"), &found); err != nil {
+				t.Fatal(err)
+			}
+			return object.New(found), nil
+		})(t.Context(), "web")
+		got := strings.Trim(fmt.Sprint(addresses), "[]")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (want == "" || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s: got %q, want %q", spec, got, want)
+		}
+	}
+	_, err := servicesOf("team-a", func(context.Context, *object.Object) (*object.Object, error) {
+		return nil, errors.New("it is forbidden")
+	})(t.Context(), "web")
+	if err == nil || err.Error() != "read the Service team-a/web: it is forbidden" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWebhooksOfAccountsAreLimited(t *testing.T) {
+	const hooks = "hooks: {sync: {webhook: {url: 'http://x/sync'}}}"
+	limited := newBuilder()
+	limited.Networks = &reach.Networks{}
+	for _, c := range []struct {
+		builder *Builder
+		spec    string
+		limited bool
+	}{
+		{limited, hooks + "\nserviceAccount: {namespace: team-a, name: web}", true},
+		{limited, hooks, false},
+		{newBuilder(), hooks + "\nserviceAccount: {namespace: team-a, name: web}", false},
+	} {
+		tenant := load(t, c.builder, c.spec).Sync.(*hook.Webhook).Client.Tenant
+		if c.limited != (tenant != nil && tenant.Namespace == "team-a" && tenant.Networks == limited.Networks) {
+			t.Errorf("%s: got %v, want that it is limited: %t", c.spec, tenant, c.limited)
+		}
+	}
 }

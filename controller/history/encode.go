@@ -38,6 +38,7 @@ func appendCause(b []byte, c *Cause) []byte {
 	b = tree.AppendText(appendKey(b, "reason"), c.Reason)
 	b = appendTime(b, "time", c.Time)
 	b = appendObject(b, "object", &c.Object)
+	b = appendShown(b, c.Shown)
 	b = tree.AppendText(appendKey(b, "change"), c.Change)
 	b = appendTexts(b, "fields", c.Fields, false)
 	return appendBool(b, "moreFields", c.More)
@@ -66,6 +67,7 @@ func appendCall(b []byte, c *Call) []byte {
 func appendWrite(b []byte, w *Write) []byte {
 	b = tree.AppendText(appendKey(b, "verb"), w.Verb)
 	b = appendObject(b, "object", &w.Object)
+	b = appendShown(b, w.Shown)
 	b = appendText(b, "why", w.Why)
 	b = appendList(b, "fields", w.Fields, appendField)
 	b = appendBool(b, "moreFields", w.More)
@@ -96,6 +98,13 @@ func appendObject(b []byte, name string, o *Object) []byte {
 	b = tree.AppendText(appendKey(b, "kind"), o.Kind)
 	b = appendText(b, "namespace", o.Namespace)
 	return append(tree.AppendText(appendKey(b, "name"), o.Name), '}')
+}
+
+func appendShown(b []byte, o *Object) []byte {
+	if o == nil {
+		return b
+	}
+	return appendObject(b, "shown", o)
 }
 
 // appendKey appends a key, with a comma unless it is the first one of its object.

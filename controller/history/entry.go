@@ -40,6 +40,20 @@ type Entry struct {
 	Hidden int    `json:"hidden,omitempty"` // how many causes and writes, also those of Candidate, are not shown, since the user may not read the objects
 }
 
+// Withhold replaces the names of objects that have values of Secrets. They are needed before that, to find out who may read the objects.
+func (e *Entry) Withhold() {
+	for i := range e.Causes {
+		if c := &e.Causes[i]; c.Shown != nil {
+			c.Object, c.Shown = *c.Shown, nil
+		}
+	}
+	for i := range e.Writes {
+		if w := &e.Writes[i]; w.Shown != nil {
+			w.Object, w.Shown = *w.Shown, nil
+		}
+	}
+}
+
 // A Candidate is what came of calling a candidate in spec.shadow beside the script that runs.
 type Candidate struct {
 	Time       time.Time        `json:"time"`             // when it was compared
@@ -89,6 +103,7 @@ type Cause struct {
 	Reason string    `json:"reason"`
 	Time   time.Time `json:"time"`
 	Object Object    `json:"object"`
+	Shown  *Object   `json:"shown,omitempty"`  // see Entry.Withhold
 	Change string    `json:"change"`           // created, changed or deleted
 	Fields []string  `json:"fields,omitempty"` // paths of those that changed
 	More   bool      `json:"moreFields,omitempty"`
@@ -133,6 +148,7 @@ type Call struct {
 type Write struct {
 	Verb   string  `json:"verb"`
 	Object Object  `json:"object"`
+	Shown  *Object `json:"shown,omitempty"` // see Entry.Withhold
 	Why    string  `json:"why,omitempty"`
 	Fields []Field `json:"fields,omitempty"` // that the write changed; none for a new object and a deletion
 	More   bool    `json:"moreFields,omitempty"`
@@ -193,7 +209,7 @@ func entryOf(r *observe.Reconcile) *Entry {
 		Script: Digest(r.Script), Next: nextOf(r),
 	}
 	for _, c := range r.Causes {
-		e.Causes = append(e.Causes, Cause{c.Reason.String(), c.At, ObjectOf(c.Object), string(c.Change), c.Fields, c.More})
+		e.Causes = append(e.Causes, Cause{Reason: c.Reason.String(), Time: c.At, Object: ObjectOf(c.Object), Change: string(c.Change), Fields: c.Fields, More: c.More})
 	}
 	w := &withheld{redactor: r.Redactor}
 	for _, c := range r.Calls {

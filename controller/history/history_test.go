@@ -389,3 +389,38 @@ func TestComparisonsAreBounded(t *testing.T) {
 		t.Error("the oldest are not dropped")
 	}
 }
+
+// The name of an object that is the value of a Secret is needed to find out who may read the object, and is not shown.
+func TestNamesThatAreValuesOfSecretsAreWithheld(t *testing.T) {
+	named := func(namespace, name string) *object.Object {
+		return object.New(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": name}})
+	}
+	secret := object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s"}, "data": map[string]any{"a": base64.StdEncoding.EncodeToString([]byte("zq7vxw9kpj"))}})
+	r := reconcile("a", 1)
+	r.Redactor.Add(secret)
+	for _, o := range []*object.Object{named("ns", "plain"), named("ns", "zq7vxw9kpj"), named("of-zq7vxw9kpj", "plain")} {
+		r.Writes = append(r.Writes, observe.Write{Op: plan.Op{Verb: plan.Create, Object: o}, Err: errors.New("it is refused")})
+		r.Causes = append(r.Causes, observe.Cause{Object: object.RefOf(o), Change: observe.Changed})
+	}
+	h := New(1 << 20)
+	h.Reconciled(r)
+	ref := objecttest.WidgetRef("ns", "a")
+	e := h.Of(ref.Kind.GroupKind(), ref.Key)[composite][0]
+	objects := func() string {
+		var texts []string
+		for i := range e.Writes {
+			texts = append(texts, e.Writes[i].Object.Namespace+"/"+e.Writes[i].Object.Name, e.Causes[i].Object.Namespace+"/"+e.Causes[i].Object.Name)
+		}
+		return strings.Join(texts, " ")
+	}
+	if got, want := objects(), "ns/plain ns/plain ns/zq7vxw9kpj ns/zq7vxw9kpj of-zq7vxw9kpj/plain of-zq7vxw9kpj/plain"; got != want {
+		t.Errorf("before: got %s, want %s", got, want)
+	}
+	e.Withhold()
+	if got, want := objects(), "ns/plain ns/plain ns/[redacted] ns/[redacted] of-[redacted]/plain of-[redacted]/plain"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "zq7vx") {
+		t.Errorf("it is shown: %s, %v", text, err)
+	}
+}

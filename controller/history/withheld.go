@@ -115,12 +115,39 @@ func textOf(v any) string {
 	return string(text[:min(len(text), redactFirst)])
 }
 
+// A limited is a text that may be cut off, and how many bytes of it are kept.
+type limited struct {
+	text *string
+	most int
+}
+
 // redact replaces the values of Secrets in e, and cuts off long texts.
 func (w *withheld) redact(e *Entry) {
-	type limited struct {
-		text *string
-		most int
+	texts := textsOf(e)
+	if !w.redactor.Empty() {
+		named := namedIn(e)
+		plain := make([]string, len(texts), len(texts)+2*len(named))
+		for i, l := range texts {
+			plain[i] = *l.text
+		}
+		for _, n := range named {
+			plain = append(plain, n.object.Namespace, n.object.Name)
+		}
+		plain = w.redactor.Texts(plain)
+		for i, l := range texts {
+			*l.text = plain[i]
+		}
+		for i, n := range named {
+			n.show(plain[len(texts)+2*i], plain[len(texts)+2*i+1])
+		}
 	}
+	for _, l := range texts {
+		*l.text = cut(*l.text, l.most)
+	}
+}
+
+// textsOf returns the texts of e that are made of the content of objects, without those that are empty.
+func textsOf(e *Entry) []limited {
 	texts := make([]limited, 0, 32)
 	note := func(most int, all ...*string) {
 		for _, text := range all {
@@ -153,17 +180,31 @@ func (w *withheld) redact(e *Entry) {
 			note(maxText, &write.Fields[j].Before, &write.Fields[j].After)
 		}
 	}
-	if !w.redactor.Empty() {
-		plain := make([]string, len(texts))
-		for i, l := range texts {
-			plain[i] = *l.text
-		}
-		for i, text := range w.redactor.Texts(plain) {
-			*texts[i].text = text
-		}
+	return texts
+}
+
+// A named is an object in an entry, and where it is noted how it is shown.
+type named struct {
+	object Object
+	shown  **Object
+}
+
+// namedIn returns the objects of causes and writes.
+func namedIn(e *Entry) []named {
+	all := make([]named, 0, len(e.Causes)+len(e.Writes))
+	for i := range e.Causes {
+		all = append(all, named{e.Causes[i].Object, &e.Causes[i].Shown})
 	}
-	for _, l := range texts {
-		*l.text = cut(*l.text, l.most)
+	for i := range e.Writes {
+		all = append(all, named{e.Writes[i].Object, &e.Writes[i].Shown})
+	}
+	return all
+}
+
+// show notes how the object is shown, if a value of a Secret was replaced in its namespace or its name.
+func (n named) show(namespace, name string) {
+	if shown := (Object{n.object.APIVersion, n.object.Kind, namespace, name}); shown != n.object {
+		*n.shown = &shown
 	}
 }
 

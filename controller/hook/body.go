@@ -18,8 +18,11 @@ import (
 // receive reads and checks the body of a response. A small body is read as a whole. A larger one first reserves memory of
 // InFlight, and is decoded while it is read, unless its text is cached.
 func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key etags.Key) (*Response, error) {
-	if err := refused(resp); err != nil {
-		return nil, connection.WithProxy(err, w.URL) // the response may be the proxy's
+	if err := w.refused(resp); err != nil {
+		if w.Client.Tenant == nil {
+			err = connection.WithProxy(err, w.URL) // the response may be the proxy's
+		}
+		return nil, err
 	}
 	limit := cmp.Or(max(w.Limit, 0), maxBody)
 	if resp.ContentLength > limit {

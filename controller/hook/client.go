@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"metascript/controller/reach"
 	"metascript/controller/spans"
 )
 
@@ -18,6 +19,7 @@ import (
 type Client struct {
 	Endpoint func() (Endpoint, error)                       // how to connect now; nil: the zero value
 	Wrap     func(next http.RoundTripper) http.RoundTripper // wraps the transport of all requests; may be nil
+	Tenant   *reach.Tenant                                  // nil: the controller acts as the server, and nothing is limited
 
 	// mu guards the fields below. Endpoint and Wrap are called with it locked, so they must not use the Client; Endpoint locks
 	// references.Watcher.
@@ -52,8 +54,12 @@ func (c *Client) renew(with TLS) error {
 	if err != nil {
 		return err
 	}
-	transport := newTransport()
+	transport, follow := newTransport(), redirect
 	transport.TLSClientConfig = config
+	if c.Tenant != nil {
+		c.Tenant.Apply(transport)
+		follow = func(to *http.Request, via []*http.Request) error { return c.Tenant.Redirect(to, redirect(to, via)) }
+	}
 	wrapped := spans.Webhook(transport)
 	if c.Wrap != nil {
 		wrapped = c.Wrap(wrapped)
@@ -61,7 +67,7 @@ func (c *Client) renew(with TLS) error {
 	if c.idle != nil {
 		c.idle()
 	}
-	c.with, c.current, c.idle = with, &http.Client{Transport: wrapped, CheckRedirect: redirect}, transport.CloseIdleConnections
+	c.with, c.current, c.idle = with, &http.Client{Transport: wrapped, CheckRedirect: follow}, transport.CloseIdleConnections
 	return nil
 }
 

@@ -26,8 +26,9 @@ func serveIPv6(t *testing.T) string {
 	return port
 }
 
-// onlyIPv6 replaces the DNS of this process by one in which each name has only the address ::1.
-func onlyIPv6(t *testing.T) {
+// serveDNS replaces the DNS of this process by one in which each name has the address that is returned for a type of records; nil: it has
+// none of this type.
+func serveDNS(t *testing.T, address func(kind uint16) []byte) {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +42,7 @@ func onlyIPv6(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = server.WriteTo(answerIPv6(query[:n]), from)
+			_, _ = server.WriteTo(answerDNS(query[:n], address), from)
 		}
 	}()
 	before := net.DefaultResolver
@@ -51,17 +52,21 @@ func onlyIPv6(t *testing.T) {
 	}}
 }
 
-// answerIPv6 returns the answer to a DNS query: ::1 if it asks for an address of IPv6, and no address otherwise. See RFC 1035, section 4.
-func answerIPv6(query []byte) []byte {
-	const header, ofIPv6 = 12, 28
+// The types of records with an address.
+const ofIPv4, ofIPv6 = 1, 28
+
+// answerDNS returns the answer to a DNS query. See RFC 1035, section 4.
+func answerDNS(query []byte, address func(kind uint16) []byte) []byte {
+	const header = 12
 	end := header + bytes.IndexByte(query[header:], 0) + 5 // of the question: its name ends with 0, and its type and class follow
 	answer := append([]byte{}, query[:end]...)
 	answer[2], answer[3] = 0x81, 0x80 // an answer without an error
 	clear(answer[6:header])           // the numbers of records
-	if binary.BigEndian.Uint16(answer[end-4:]) == ofIPv6 {
+	kind := binary.BigEndian.Uint16(answer[end-4:])
+	if found := address(kind); found != nil {
 		answer[7] = 1
-		answer = append(answer, 0xc0, header, 0, ofIPv6, 0, 1, 0, 0, 0, 60, 0, net.IPv6len) // the name is that of the question
-		answer = append(answer, net.IPv6loopback...)
+		answer = append(answer, 0xc0, header, 0, byte(kind), 0, 1, 0, 0, 0, 60, 0, byte(len(found))) // the name is that of the question
+		answer = append(answer, found...)
 	}
 	return answer
 }
@@ -69,7 +74,12 @@ func answerIPv6(query []byte) []byte {
 // In a cluster with only IPv6, the name of a Service has only addresses of IPv6.
 func TestServiceWithOnlyIPv6(t *testing.T) {
 	port := serveIPv6(t)
-	onlyIPv6(t)
+	serveDNS(t, func(kind uint16) []byte {
+		if kind != ofIPv6 {
+			return nil
+		}
+		return net.IPv6loopback
+	})
 	for _, host := range []string{"hook.team-a", "[::1]"} {
 		h := &Webhook{URL: "http://" + host + ":" + port + "/sync"}
 		ask(t, h, newRequest(t))

@@ -22,6 +22,7 @@ import (
 	"metascript/controller/bodies"
 	"metascript/controller/connection"
 	"metascript/controller/etags"
+	"metascript/controller/reach"
 	"metascript/engine"
 	"metascript/engine/tree"
 )
@@ -127,7 +128,8 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, endpoint En
 	if code := resp.StatusCode; cached.ETag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
 		return w.again(cached, req, key)
 	}
-	return w.receive(ctx, resp, req, key)
+	answer, err := w.receive(ctx, resp, req, key)
+	return answer, w.withoutPage(err, resp)
 }
 
 // again returns the response that was cached.
@@ -160,6 +162,9 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 	if err != nil {
 		return nil, err
 	}
+	if w.Client.Tenant != nil {
+		ctx = reach.NoteRemote(ctx)
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(text))
 	if err != nil {
 		return nil, withoutURL(err)
@@ -171,7 +176,12 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 	}
 	r.Header["Idempotency-Key"] = nil // is not sent: a kept connection that the server closed meanwhile is no error
 	resp, err := client.Do(r)
-	if err != nil {
+	switch {
+	case err == nil && w.Client.Tenant != nil:
+		resp.Body = reach.Body{ReadCloser: resp.Body}
+	case err != nil && w.Client.Tenant != nil:
+		return nil, reach.Conceal(withoutURL(err))
+	case err != nil:
 		return nil, connection.ExplainWebhook(withoutURL(err), w.URL)
 	}
 	return resp, nil
@@ -207,7 +217,32 @@ func (w *Webhook) decode(answer map[string]any, req *Request, twice func() []err
 }
 
 func notAnObject(err error, beginsWith []byte) error {
-	return fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(beginsWith))
+	err = fmt.Errorf("the answer is not a JSON object: %w", err)
+	if page := beginning(beginsWith); page != "" {
+		return &pageError{err, page}
+	}
+	return err
+}
+
+// A pageError is the error that a response is an HTML page.
+type pageError struct {
+	err       error
+	beginning string
+}
+
+// Error implements error.
+func (e *pageError) Error() string { return fmt.Sprintf("%v; it begins with %q", e.err, e.beginning) }
+
+// Unwrap returns the error without the beginning of the page.
+func (e *pageError) Unwrap() error { return e.err }
+
+// withoutPage returns the error about a response without the beginning of the page, unless it may be shown.
+func (w *Webhook) withoutPage(err error, resp *http.Response) error {
+	var page *pageError
+	if w.Client.Tenant == nil || !errors.As(err, &page) || w.Client.Tenant.Own(resp) == nil {
+		return err
+	}
+	return page.err
 }
 
 // beginning returns how a response that is an HTML page begins; "" for any other. Broken JSON is not shown, since it may
@@ -217,20 +252,25 @@ func beginning(body []byte) string {
 	if !strings.HasPrefix(text, "<") {
 		return ""
 	}
-	return fmt.Sprintf("; it begins with %q", engine.Clip(text, 80))
+	return engine.Clip(text, 80)
 }
 
 // maxErrorBody is how many bytes are read of a response that is an error. A shorter text is shown, after Secrets were
 // removed.
 const maxErrorBody = 64 << 10
 
-// refused returns the error for a response whose status is not 200; nil otherwise.
-func refused(resp *http.Response) error {
+// refused returns the error for a response whose status is not 200; nil otherwise. A tenant sees only the text of its own Services.
+func (w *Webhook) refused(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
 		return nil
 	case http.StatusTooManyRequests:
 		return retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	if t := w.Client.Tenant; t != nil {
+		if err := t.Own(resp); err != nil {
+			return fmt.Errorf("%s; the text of the response is not shown: %w", reach.Status(resp), err)
+		}
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as can be read
 	return fmt.Errorf("status %s: %s", resp.Status, text)

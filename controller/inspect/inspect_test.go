@@ -33,13 +33,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tokens accepts the token of a user, which is "token of " and the name.
-type tokens struct{ asked atomic.Int32 }
+// tokens accepts the token of a user, which is "of-" and the name. "audience-AUDIENCE-of-NAME" is one for this audience only.
+type tokens struct {
+	asked   atomic.Int32
+	ignores bool // it does not know audiences
+}
 
 func (f *tokens) Create(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	f.asked.Add(1)
-	name, found := strings.CutPrefix(r.Spec.Token, "of-")
+	audience, name, found := strings.Cut(r.Spec.Token, "of-")
+	audience, _ = strings.CutPrefix(strings.TrimSuffix(audience, "-"), "audience-")
+	found = found && (f.ignores || audience == strings.Join(r.Spec.Audiences, ""))
 	r.Status = authenticationv1.TokenReviewStatus{Authenticated: found, User: authenticationv1.UserInfo{Username: name}}
+	if !f.ignores {
+		r.Status.Audiences = r.Spec.Audiences
+	}
 	return r, nil
 }
 
@@ -191,8 +199,30 @@ func TestReviewsAreRemembered(t *testing.T) {
 	for range 5 {
 		f.get(t, "jane", "Widget", "web")
 	}
-	if f.tokens.asked.Load() != 1 || f.rights.asked.Load() != 2 {
+	if f.tokens.asked.Load() != 2 || f.rights.asked.Load() != 2 {
 		t.Errorf("%d TokenReviews and %d SubjectAccessReviews", f.tokens.asked.Load(), f.rights.asked.Load())
+	}
+}
+
+// A token of the commands is for servers of this program only, and one of a person for the API server. A token for another program is
+// that of nobody.
+func TestAudiencesOfTokens(t *testing.T) {
+	for _, c := range []struct {
+		token   string
+		ignores bool
+		want    string
+	}{
+		{"of-jane", false, "jane"},
+		{"audience-" + Audience + "-of-jane", false, "jane"},
+		{"audience-another-of-jane", false, ""},
+		{"nonsense", false, ""},
+		{"of-jane", true, "jane"}, // an API server that does not know audiences
+	} {
+		v := newReviews(Server{Tokens: &tokens{ignores: c.ignores}})
+		user, err := v.review(t.Context(), c.token)
+		if err == nil && user.Username != c.want || err != nil && c.want != "" {
+			t.Errorf("%s: got %v, %v, want %q", c.token, user, err, c.want)
+		}
 	}
 }
 

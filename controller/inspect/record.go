@@ -149,11 +149,19 @@ type stream struct {
 
 // Write implements io.Writer. A client that does not read is not waited for, so that its recording ends.
 func (s *stream) Write(p []byte) (int, error) {
-	_ = s.control.SetWriteDeadline(time.Now().Add(recordingWriteTime)) // a writer without deadlines is one of a test
+	s.extend()
 	return s.ResponseWriter.Write(p)
 }
 
-func (s *stream) flush() { _ = s.control.Flush() } // Write reports that the client is gone
+func (s *stream) flush() {
+	s.extend()
+	_ = s.control.Flush() // Write reports that the client is gone
+}
+
+// extend gives the client time to read what is written next.
+func (s *stream) extend() {
+	_ = s.control.SetWriteDeadline(time.Now().Add(recordingWriteTime)) // a writer without deadlines is one of a test
+}
 
 // filterOf reads the parameters of a request.
 func filterOf(values url.Values) (*recording.Filter, error) {

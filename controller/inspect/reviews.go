@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,17 +88,33 @@ func (v *reviews) callerOf(r *http.Request) (*Caller, error) {
 		return &Caller{known.UserInfo, hash, v}, nil
 	}
 	at := time.Now()
-	review, err := v.server.Tokens.Create(r.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	info, err := v.review(r.Context(), token)
 	if err != nil {
-		return nil, reviewFailed("create tokenreviews.authentication.k8s.io", "find out whose token this is", err)
-	}
-	if !review.Status.Authenticated {
-		return nil, problemf(http.StatusUnauthorized, "the API server does not accept the token: it may have expired, or belong to another cluster")
+		return nil, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.users.Add(hash, user{review.Status.User, at})
-	return &Caller{review.Status.User, hash, v}, nil
+	v.users.Add(hash, user{*info, at})
+	return &Caller{*info, hash, v}, nil
+}
+
+// Audience is the audience of tokens that only servers of this program accept. Whoever gets such a token cannot use it for requests to the
+// API server.
+const Audience = "inspect.metascript"
+
+// review asks the API server whose token it is: one for Audience, or one for the API server itself, as people have.
+func (v *reviews) review(ctx context.Context, token string) (*authenticationv1.UserInfo, error) {
+	for _, audiences := range [][]string{{Audience}, nil} {
+		review, err := v.server.Tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}, metav1.CreateOptions{})
+		if err != nil {
+			return nil, reviewFailed("create tokenreviews.authentication.k8s.io", "find out whose token this is", err)
+		}
+		// An API server that does not know audiences returns none.
+		if review.Status.Authenticated && (audiences == nil || slices.Contains(review.Status.Audiences, Audience)) {
+			return &review.Status.User, nil
+		}
+	}
+	return nil, problemf(http.StatusUnauthorized, "the API server does not accept the token: it may have expired, or belong to another cluster")
 }
 
 // recent returns what is remembered in one of the caches.

@@ -121,9 +121,8 @@ func (b *treeBuilder) controller(r *reconcile.Reconciler, parent *object.Object)
 	if loaded := r.Current().Loaded; loaded != nil {
 		c.Script = history.Digest(loaded.Built.Digest)
 	}
-	b.redactor.Add(parent)
+	r.AddSecrets(b.redactor, parent)
 	b.redactor.AddPublic(parent)
-	b.redactor.Add(bound.Clients.Credentials.Secrets()...)
 	b.problem(r, c)
 	in := tree.Input{Parent: parent, Hides: b.hides, Writes: b.last(r, parent, c)}
 	b.owned(bound, &in)

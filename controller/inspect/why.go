@@ -15,6 +15,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
+	"metascript/controller/redact"
 	"metascript/controller/selection"
 	"metascript/controller/spec"
 	"metascript/controller/tree"
@@ -124,11 +125,12 @@ func (h *Handler) why(ctx context.Context, caller *Caller, t *target) (*Why, err
 	why := &Why{Parent: history.ObjectOf(t.Ref), Off: h.history == nil, Budget: history.PerParent}
 	entries := h.history.Of(t.Kind.GroupKind(), t.Key)
 	parent, selects := h.parent(t)
-	if why.Exists = parent != nil; why.Exists {
-		why.State = stateOf(parent)
-	}
+	redactor := redact.New(t.Kind.Kind, t.Namespace, t.Name)
 	for _, r := range h.server.Running() {
 		b := r.Binding()
+		if selects[b.ID] {
+			r.AddSecrets(redactor, parent)
+		}
 		if _, known := entries[b.ID]; known || selects[b.ID] {
 			c := Controller{Kind: b.Kind, Name: b.Name, Runs: true, Has: selects[b.ID], Entries: entries[b.ID]}
 			if loaded := r.Current().Loaded; loaded != nil {
@@ -137,6 +139,10 @@ func (h *Handler) why(ctx context.Context, caller *Caller, t *target) (*Why, err
 			why.Controllers = append(why.Controllers, c)
 			delete(entries, b.ID)
 		}
+	}
+	if why.Exists = parent != nil; why.Exists {
+		why.State = stateOf(parent)
+		why.State.redact(redactor)
 	}
 	for id, rest := range entries {
 		why.Controllers = append(why.Controllers, Controller{Kind: id.Kind, Name: id.Name, Entries: rest})
@@ -152,7 +158,15 @@ func (h *Handler) why(ctx context.Context, caller *Caller, t *target) (*Why, err
 		}
 	}
 	slices.SortFunc(why.Controllers, func(a, b Controller) int { return strings.Compare(a.Name+" "+a.Kind, b.Name+" "+b.Kind) })
-	return why, h.hide(ctx, caller, t, why)
+	if err := h.hide(ctx, caller, t, why); err != nil {
+		return nil, err
+	}
+	for _, c := range why.Controllers {
+		for i := range c.Entries {
+			c.Entries[i].Withhold()
+		}
+	}
+	return why, nil
 }
 
 func namesOf(controllers []Controller) []string {
@@ -222,6 +236,19 @@ func stateOf(parent *object.Object) *State {
 		s.Finalizers = parent.GetFinalizers()
 	}
 	return s
+}
+
+// redact removes the values of Secrets from the texts of a State.
+func (s *State) redact(r *redact.Redactor) {
+	var texts []string
+	for _, c := range s.Conditions {
+		texts = append(texts, c.Type, c.Status, c.Reason, c.Message)
+	}
+	texts = r.Texts(texts)
+	for i := range s.Conditions {
+		of := texts[4*i:]
+		s.Conditions[i] = tree.Condition{Type: of[0], Status: of[1], Reason: of[2], Message: of[3]}
+	}
 }
 
 // maxConditions is how many conditions of an object are shown.

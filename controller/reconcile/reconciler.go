@@ -165,6 +165,16 @@ func (r *Reconciler) Current() *call.Version { return r.current.Load() }
 // HasSynced reports whether the caches are filled and the parents in them are queued.
 func (r *Reconciler) HasSynced() bool { return r.hasSynced.Load() }
 
+// AddSecrets adds to a Redactor the Secrets that a text about a parent may have values of, as far as they are known: those of the reconcile
+// that is running or of the last one, and those of webhooks.
+func (r *Reconciler) AddSecrets(to *redact.Redactor, parent *object.Object) {
+	secrets, texts := r.redactors.last(object.RefOf(parent)).Secrets()
+	to.Add(parent)
+	to.Add(secrets...)
+	to.Add(r.binding.Clients.Credentials.Secrets()...)
+	to.AddTexts(texts...)
+}
+
 // Waiting returns how many parents are in the queue, and how long the first of them has waited. That is zero without metrics.
 func (r *Reconciler) Waiting() (n int, longest time.Duration) {
 	return r.queue.Len(), r.queue.OldestWait()

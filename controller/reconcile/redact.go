@@ -39,8 +39,8 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	parent := r.binding.Parent(key)
 	redactor.Add(parent)
 	redactor.AddPublic(parent)
-	if state := r.states.find(key); state != nil && state.secrets != nil {
-		redactor.AddPast(state.secrets)
+	if state := r.states.find(key); state != nil {
+		redactor.AddPast(state.secrets.Load())
 	}
 	redactor.Add(r.binding.Clients.Credentials.Secrets()...)
 	redactor.Add(r.childSecrets(key)...)
@@ -48,10 +48,10 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	return r.withRedactor(ctx, redactor), func() {
 		r.running.Delete(key)
 		if state := r.states.find(key); state != nil {
-			state.secrets = nil
+			state.secrets.Store(nil)
 		}
 		if parent := r.binding.Parent(key); parent != nil && r.binding.Reconciles(parent) && !redactor.Empty() {
-			r.states.of(key).secrets = redactor
+			r.states.of(key).secrets.Store(redactor)
 		}
 	}
 }
@@ -77,6 +77,17 @@ func (r *redactors) of(parent object.Ref) *redact.Redactor {
 	return redactor
 }
 
+// last returns the Redactor of the reconcile of a parent that is running, or of the last one; nil if it saw no Secrets.
+func (r *redactors) last(parent object.Ref) *redact.Redactor {
+	if running := r.of(parent); running != nil {
+		return running
+	}
+	if state := r.states.find(parent); state != nil {
+		return state.secrets.Load()
+	}
+	return nil
+}
+
 // forRecord returns the Redactor for a log record, by its attribute "parent"; nil if there is none.
 func (r *redactors) forRecord(record slog.Record) (found *redact.Redactor) {
 	record.Attrs(func(a slog.Attr) bool {
@@ -94,7 +105,7 @@ func (r *redactors) forRecord(record slog.Record) (found *redact.Redactor) {
 // beforeHooks returns the context for writes before the hooks of v are called. The API server may quote Secrets in its errors. If
 // it is not known yet which Secrets the customize hook requests, as after a restart, the texts of its errors are left out.
 func (r *redactors) beforeHooks(ctx context.Context, v *call.Version, state *parentState) context.Context {
-	if v.Customize == nil || state.secrets != nil || state.customize.Selected {
+	if v.Customize == nil || state.secrets.Load() != nil || state.customize.Selected {
 		return ctx
 	}
 	return r.withRedactor(ctx, redact.Withholding())

@@ -119,7 +119,7 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 				done()
 			}
 			reconcile()
-			if state := r.states.find(key); state == nil || state.secrets == nil {
+			if state := r.states.find(key); state == nil || state.secrets.Load() == nil {
 				t.Error("the Redactor of a parent that is selected is not kept")
 			}
 			selector, err := labels.Parse(c.selector)
@@ -128,7 +128,7 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 			}
 			r.binding.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
 			reconcile()
-			if kept := r.states.of(key).secrets != nil; kept != c.want {
+			if kept := r.states.of(key).secrets.Load() != nil; kept != c.want {
 				t.Errorf("its Redactor is kept: %t, want %t", kept, c.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"metascript/controller/call"
@@ -39,8 +40,8 @@ type parentState struct {
 	pending pendingWrites
 
 	// secrets has the Secret values that the last reconcile saw, so that the next one redacts them from its beginning; nil if
-	// there were none. The redactors read it when a reconcile begins, and write it when it ends.
-	secrets *redact.Redactor
+	// there were none. The redactors read it when a reconcile begins, and write it when it ends. Other goroutines may read it.
+	secrets atomic.Pointer[redact.Redactor]
 
 	// shown is true once the account of the controller was permitted to read the parent. The reconcile reads and writes it.
 	shown bool

@@ -178,14 +178,14 @@ func (c *candidate) compare(ctx context.Context, j *job) *observe.Comparison {
 			About: j.about, UID: j.uid, Began: j.began, At: found.At, Script: c.digest, Live: c.live, Result: observe.Dropped,
 		}
 	}
-	texts := []string{found.Difference}
+	texts := []string{found.Difference, found.Child.Name}
 	for _, w := range found.Writes {
-		texts = append(texts, w.Text)
+		texts = append(texts, w.Text, w.Object.Name)
 	}
 	texts = j.redactor.Texts(texts)
-	found.Difference, found.Err = texts[0], j.redactor.Error(found.Err)
-	for i, text := range texts[1:] {
-		found.Writes[i].Text = text
+	found.Difference, found.Child.Name, found.Err = texts[0], texts[1], j.redactor.Error(found.Err)
+	for i := range found.Writes {
+		found.Writes[i].Text, found.Writes[i].Object.Name = texts[2*i+2], texts[2*i+3]
 	}
 	return found
 }

@@ -236,6 +236,9 @@ func (in *Input) failed(w history.Write, at map[place]*Node, add func(*Node)) {
 	if n == nil {
 		n = &Node{Object: w.Object, Absent: true, Ready: NotReady}
 		add(n)
+		if w.Shown != nil {
+			n.Name = w.Shown.Name
+		}
 	}
 	n.Problems = append(n.Problems, clip(fmt.Sprintf("the last %s failed: %s", w.Verb, w.Error)))
 }
@@ -256,8 +259,10 @@ func NodeOf(o *object.Object) *Node {
 	return n
 }
 
-// Texts calls visit with each text of the tree below n that is made of the content of objects.
+// Texts calls visit with each text of the tree below n that is made of the content of objects, also with their names.
 func (n *Node) Texts(visit func(*string)) {
+	visit(&n.Namespace)
+	visit(&n.Name)
 	for _, texts := range [][]string{n.Reasons, n.Problems} {
 		for i := range texts {
 			visit(&texts[i])
@@ -265,6 +270,10 @@ func (n *Node) Texts(visit func(*string)) {
 	}
 	if n.Waits != nil {
 		visit(&n.Waits.Why)
+		if n.Waits.For != nil {
+			visit(&n.Waits.For.Namespace)
+			visit(&n.Waits.For.Name)
+		}
 	}
 	for _, c := range n.Controllers {
 		visit(&c.Error)

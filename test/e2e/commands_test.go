@@ -46,8 +46,12 @@ import (
 //	beside NAME COMMAND [flag...]
 //	                           run a command of metascript beside the servers, under a name, until it is ended; its output is log-NAME
 //	kubelet                    run a kubelet that forwards ports, with the node $NAME-node; servers have their names as host names then
-//	kubelet runs POD SERVER    create a Pod on this node, with the label of servers, whose process is a server; "none": without a process
-//	kubelet fails POD          end a Pod and its connections
+//	kubelet runs [NS/]POD SERVER [FLAG...]
+//	                           start a Pod of a StatefulSet on this node, with the label of servers, whose process is a server that has
+//	                           these flags; its name ends with -0; "none": without a process; "impostor": another process; bare in the
+//	                           place of the flags: without the StatefulSet
+//	kubelet tokens             print the tokens that impostors got
+//	kubelet fails POD          delete a Pod with its StatefulSet, and end its connections
 //	can-i ACCOUNT VERB RESOURCE [flag...]
 //	                           wait until "kubectl auth can-i" says yes, with ! no, for a ServiceAccount, NAMESPACE/NAME
 //	granted ACCOUNT FILE       the same, yes, for each verb on each resource in the roles of FILE

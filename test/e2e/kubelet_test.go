@@ -12,10 +12,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +37,7 @@ type kubelet struct {
 	mu          sync.Mutex        // guards the fields below
 	processes   map[string]string // the addresses of the inspect endpoints, by the name of the Pod
 	connections map[string][]httpstream.Connection
+	tokens      []string // that impostors got
 	ended       bool
 	forwards    sync.WaitGroup // of the connections
 }
@@ -49,25 +52,47 @@ func cmdKubelet(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(w.startKubelet(ts))
 		return
 	}
-	name, server := args[1], strings.Join(args[2:], "")
 	switch args[0] {
 	case "runs":
-		address := ""
-		if server != "none" {
-			address = strings.TrimPrefix(w.server(ts, server).inspect, "http://")
+		namespace, name := w.name, args[1]
+		if other, rest, both := strings.Cut(name, "/"); both {
+			namespace, name = other, rest
 		}
-		ts.Check(w.kubelet.run(w.name, name, address))
+		address := ""
+		switch args[2] {
+		case "none":
+		case "impostor":
+			address = w.kubelet.impostor(ts)
+		default:
+			address = strings.TrimPrefix(w.server(ts, args[2]).inspect, "http://")
+		}
+		ts.Check(w.kubelet.run(namespace, name, address, args[3:]))
 	case "fails":
-		ts.Check(w.kubelet.fail(w.name, name))
+		ts.Check(w.kubelet.fail(w.name, args[1]))
+	case "tokens":
+		w.kubelet.mu.Lock()
+		defer w.kubelet.mu.Unlock()
+		fmt.Fprintln(ts.Stdout(), strings.Join(w.kubelet.tokens, "\n"))
 	default:
 		ts.Fatalf("kubelet: unknown word %s", args[0])
 	}
 }
 
-// inPod returns command as the process of a Pod: with the name of the Pod as its host name, which a kubelet cuts off after 63 bytes. The
-// process id is that of the command.
+// impostor serves what a Pod serves that is no server, but wants the tokens of users. It returns its address.
+func (k *kubelet) impostor(ts *testscript.TestScript) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.tokens = append(k.tokens, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		http.NotFound(w, r)
+	}))
+	ts.Defer(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// inPod returns command as the process of a Pod: with the name of the Pod as its host name. The process id is that of the command.
 func inPod(command *exec.Cmd, name string) *exec.Cmd {
-	args := []string{"--uts", "sh", "-c", `hostname "$0" && exec "$@"`, strings.TrimRight(name[:min(len(name), 63)], "-")}
+	args := []string{"--uts", "sh", "-c", `hostname "$0" && exec "$@"`, name}
 	if os.Getuid() != 0 {
 		args = append([]string{"--user", "--map-root-user"}, args...)
 	}
@@ -121,21 +146,28 @@ func (k *kubelet) register() error {
 	return err
 }
 
-// run creates a Pod on the node, and waits until kwok has started it.
-func (k *kubelet) run(namespace, name, address string) error {
+// run starts a Pod on the node, and waits until kwok has started it. flags are those of its server. The Pod is that of a StatefulSet, whose
+// name is that of the Pod without -0. With "bare" as the first flag, there is only the Pod.
+func (k *kubelet) run(namespace, name, address string, flags []string) error {
 	k.mu.Lock()
 	k.processes[name] = address
 	k.mu.Unlock()
-	ctx, pods := context.Background(), k.client.CoreV1().Pods(namespace)
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/name": "metascript"}},
-		Spec:       corev1.PodSpec{NodeName: k.node, Containers: []corev1.Container{{Name: "metascript", Image: "metascript"}}},
+	ctx := context.Background()
+	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/name": "metascript"}}
+	spec := corev1.PodSpec{NodeName: k.node, Containers: []corev1.Container{{Name: "metascript", Image: "metascript", Args: flags}}}
+	var err error
+	if slices.Contains(flags, "bare") {
+		_, err = k.client.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: spec}, metav1.CreateOptions{})
+	} else {
+		meta.Name = strings.TrimSuffix(name, "-0")
+		set := appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: meta.Labels}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: spec}}
+		_, err = k.client.AppsV1().StatefulSets(namespace).Create(ctx, &appsv1.StatefulSet{ObjectMeta: meta, Spec: set}, metav1.CreateOptions{})
 	}
-	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	if err != nil {
 		return err
 	}
 	return eventually(func() error {
-		pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+		pod, err := k.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err == nil && pod.Status.Phase != corev1.PodRunning {
 			err = fmt.Errorf("Pod %s is %s", name, pod.Status.Phase)
 		}
@@ -143,9 +175,19 @@ func (k *kubelet) run(namespace, name, address string) error {
 	})
 }
 
-// fail ends a Pod: it is Failed, and its connections are closed.
+// fail deletes a Pod with its StatefulSet, and closes its connections.
 func (k *kubelet) fail(namespace, name string) error {
-	_, err := k.client.CoreV1().Pods(namespace).Patch(context.Background(), name, types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`), metav1.PatchOptions{}, "status")
+	ctx := context.Background()
+	if err := k.client.AppsV1().StatefulSets(namespace).Delete(ctx, strings.TrimSuffix(name, "-0"), metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	err := eventually(func() error {
+		_, err := k.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("Pod %s still exists: %v", name, err)
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.processes, name)

@@ -71,7 +71,8 @@ var layers = []string{
 	"lease",
 	"work",
 	"connection",
-	"wire", // the client of informers and writes
+	"reach", // where webhooks of tenants are called
+	"wire",  // the client of informers and writes
 	"bodies",
 	"httpanswer", // HTTP responses that functions return
 	"jsontree",

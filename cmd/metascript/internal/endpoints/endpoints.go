@@ -1,5 +1,8 @@
 // Package endpoints serves health probes, metrics and profiles over HTTP. Each has its own address, so that a NetworkPolicy can allow
 // access to the metrics but not to the profiles.
+//
+// Every Pod of a cluster may be able to connect to these addresses. So requests and connections are limited in time, and in number for each
+// address (connections.go): no client can use up the file descriptors of the server, or have its probes fail by many connections.
 package endpoints
 
 import (
@@ -19,7 +22,19 @@ type Endpoint struct {
 
 	// Optional says that it is no error if the address cannot be used: another server on this machine may have the same default.
 	Optional bool
+	// Long says that responses may take long, so that a connection with a request is not closed for the sake of a new one.
+	Long bool
 }
+
+// Limits of requests and connections.
+const (
+	headerTime     = 5 * time.Second  // for the header of a request
+	requestTime    = 10 * time.Second // for a request with its body
+	responseTime   = time.Minute      // for a response, unless its handler extends it
+	idleTime       = time.Minute      // between two requests of a connection
+	maxHeader      = 32 << 10         // bytes
+	maxConnections = 128              // to one address
+)
 
 // Serve serves endpoints in the background until stop is called. It listens on all addresses before it returns. If it returns an
 // error, which names the flag, no endpoint is served. stop closes connections, and does not wait for responses.
@@ -43,7 +58,7 @@ func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 			stop()
 			return nil, fmt.Errorf("--%s: %w: %s", e.Flag, err, whatToDo(err))
 		}
-		server := &http.Server{Handler: e.Handler, ReadHeaderTimeout: 5 * time.Second}
+		server := newServer(e)
 		servers = append(servers, server)
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -52,6 +67,26 @@ func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 		}()
 	}
 	return stop, nil
+}
+
+// newServer returns the server of an endpoint.
+func newServer(e Endpoint) *http.Server {
+	open := connections{most: maxConnections, long: e.Long, all: map[net.Conn]connection{}}
+	return &http.Server{
+		Handler: withoutEnd(e.Handler), ConnState: open.changed,
+		ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: responseTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+	}
+}
+
+// withoutEnd has the time for reading a request end with its header, if it has no body: afterwards only the end of the connection is waited
+// for, which must not end a long response.
+func withoutEnd(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer without deadlines is one of a test
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // whatToDo says what to do after a server could not listen.

@@ -8,10 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 )
 
@@ -141,5 +145,26 @@ func TestServedUntilStopped(t *testing.T) {
 	stop()
 	if _, err := client.Get("http://" + address); err == nil {
 		t.Error("the server still responds after stop")
+	}
+}
+
+// Many requests at the same time do not collect the metrics at the same time.
+func TestMetricsAreCollectedOneAfterTheOther(t *testing.T) {
+	var running, most atomic.Int32
+	handler := Metrics(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		most.Store(max(most.Load(), running.Add(1)))
+		runtime.Gosched()
+		running.Add(-1)
+		return nil, nil
+	}))
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		})
+	}
+	all.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d at the same time", most.Load())
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // probeTimeout is less than the default timeout of probes, which is one second.
@@ -52,10 +54,16 @@ func NewRegistry(others ...prometheus.Collector) (*prometheus.Registry, error) {
 	return registry, nil
 }
 
-// Metrics serves /metrics.
+// Metrics serves /metrics. The metrics are collected for one request after the other, so that many of them do not take all CPUs.
 func Metrics(registry prometheus.Gatherer) http.Handler {
+	var collecting sync.Mutex
+	one := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		collecting.Lock()
+		defer collecting.Unlock()
+		return registry.Gather()
+	})
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(one, promhttp.HandlerOpts{}))
 	return mux
 }
 

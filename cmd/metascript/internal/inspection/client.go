@@ -1,7 +1,7 @@
 // Package inspection asks a server what it knows of an object; see package controller/inspect.
 //
-// [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server-address, it finds the Pods of servers by their
-// label, and reaches the one that leads by a port-forward of the API server. The requests have the token of the user in the kubeconfig
+// [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server-address, it finds the Pod of the server that leads
+// (find.go), and reaches it by a port-forward of the API server (forward.go). The requests have the token of the user in the kubeconfig
 // file, or of a ServiceAccount.
 package inspection
 
@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -38,7 +39,7 @@ type Flags struct {
 	Cluster         kubeconfig.Flags
 	Namespace       string // of the object; "" is that of the context
 	Server          string // "" finds it
-	ServerNamespace string // of the Pods of the server; "" is defaultNamespaces
+	ServerNamespace string // of the Pods of the server; "" is the only one that has such Pods
 	Account         string // NAMESPACE/NAME of a ServiceAccount; "" is the user
 }
 
@@ -47,7 +48,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Cluster.Register(flags)
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the object; defaults to that of the context")
 	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as http://127.0.0.1:9998; by default a port-forward to the Pod of the server is used")
-	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server, which get your token; defaults to "+strings.Join(defaultNamespaces, " and "))
+	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server, which get your token; by default all are searched, and only one may have such Pods")
 	flags.StringVar(&f.Account, "service-account", "", "ask as this ServiceAccount, NAMESPACE/NAME, with a token that is requested for ten minutes")
 }
 
@@ -57,15 +58,17 @@ type Client struct {
 	cluster *kubeconfig.Cluster
 	kube    kubernetes.Interface
 	http    *http.Client
-	base    string   // of the URLs of requests
-	forward *forward // to the Pod of the server; nil before the first request, and with an address
+	notice  func(text string) // is told which Pod is asked
+	base    string            // of the URLs of requests
+	forward *forward          // to the Pod of the server; nil before the first request, and with an address
+	pod     types.UID         // of the Pod to which it was connected last; "" before
 }
 
 // responseLimit is more than a server sends.
 const responseLimit = 16 << 20
 
-// Open returns a Client. It does not connect to a server before the first request.
-func (f *Flags) Open(ctx context.Context) (*Client, error) {
+// Open returns a Client. It does not connect to a server before the first request. It writes to notices which Pod gets the token.
+func (f *Flags) Open(ctx context.Context, notices io.Writer) (*Client, error) {
 	if err := checkServer(f.Server); err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (f *Flags) Open(ctx context.Context) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{flags: f, cluster: cluster, base: strings.TrimSuffix(f.Server, "/")}
+	c := &Client{flags: f, cluster: cluster, base: strings.TrimSuffix(f.Server, "/"), notice: func(text string) { fmt.Fprintln(notices, text) }}
 	if c.kube, err = kubernetes.NewForConfig(cluster.Config); err != nil {
 		return nil, err
 	}
@@ -120,17 +123,23 @@ func (c *Client) authenticated(ctx context.Context) (*http.Client, error) {
 	if c.flags.Server == "" {
 		config.Dial = func(context.Context, string, string) (net.Conn, error) { return c.forward.dial() }
 	}
-	return rest.HTTPClientFor(config)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	// Its transport would send the token to the address that a redirect names.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client, nil
 }
 
-// requestToken returns a token of the ServiceAccount.
+// requestToken returns a token of the ServiceAccount that only servers of this program accept.
 func (c *Client) requestToken(ctx context.Context) (string, error) {
 	namespace, name, both := strings.Cut(c.flags.Account, "/")
 	if !both || namespace == "" || name == "" {
 		return "", fmt.Errorf("--service-account %s: want NAMESPACE/NAME", c.flags.Account)
 	}
 	seconds := int64(600)
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{inspect.Audience}, ExpirationSeconds: &seconds}}
 	token, err := c.kube.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
 		return "", c.cluster.Explain(fmt.Errorf("request a token of the ServiceAccount %s: %w", c.flags.Account, err))
@@ -283,15 +292,14 @@ func (c *Client) Get(ctx context.Context, path string, values url.Values, into a
 // hops is how many other servers are asked: the leader may change meanwhile.
 const hops = 3
 
-// follow calls send, and again when it is connected to another server: to the one that leads if it was another one, or to any if the
-// connection to the Pod was lost.
+// follow calls send, and again when it is connected to another server: if another one leads, or the connection to the Pod was lost.
 func (c *Client) follow(ctx context.Context, send func() error) error {
 	if c.flags.Server != "" {
 		return send()
 	}
 	for hop := 0; ; hop++ {
 		if c.forward == nil || c.forward.lost() {
-			if err := c.connect(ctx, ""); err != nil {
+			if err := c.connect(ctx); err != nil {
 				return err
 			}
 		}
@@ -300,9 +308,13 @@ func (c *Client) follow(ctx context.Context, send func() error) error {
 		switch {
 		case err == nil || hop == hops || ctx.Err() != nil:
 			return err
-		case errors.As(err, &problem) && problem.Standby && problem.Leader != "":
-			if err := c.connect(ctx, problem.Leader); err != nil {
-				return err
+		case errors.As(err, &problem) && problem.Standby:
+			asked := c.pod
+			if failed := c.connect(ctx); failed != nil {
+				return failed
+			}
+			if c.pod == asked {
+				return err // the Lease names this server, but it does not lead yet
 			}
 		case !c.forward.lost():
 			return err

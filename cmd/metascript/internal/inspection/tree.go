@@ -60,7 +60,7 @@ an object and the list controllers, each with its children.`,
 
 func showTree(cmd *cobra.Command, f *treeFlags, args []string) error {
 	ctx := cmd.Context()
-	client, err := f.Open(ctx)
+	client, err := f.Open(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

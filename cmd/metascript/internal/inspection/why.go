@@ -38,9 +38,11 @@ hooks that were called, and what they answered in short; each write with the fie
 place in the script; and what the parent waits for.
 
 The server keeps the last 50 reconciles of each parent in memory (see its flag --history-memory). The command finds the Pod
-of the server by its label in --server-namespace, and forwards a port to it, for which you need the permissions to list pods
-and to create pods/portforward there. The server shows what the owner of your token may read. If your kubeconfig file has a
-client certificate and no token, use --service-account.
+of the server, and forwards a port to it. The Pod gets your token, so it must belong to a StatefulSet or Deployment, have the
+label of a server, and hold the Lease. In --server-namespace you need the permissions to list pods, to get replicasets,
+statefulsets, deployments and leases, and to create pods/portforward. Without --server-namespace, you also need to list the
+pods of all namespaces and to create subjectaccessreviews. The server shows what the owner of your token may read. If your
+kubeconfig file has a client certificate and no token, use --service-account: then the token is for this program only.
 
 KIND is a kind, a resource or a short name, with or without its group.
 
@@ -77,7 +79,7 @@ func showWhy(cmd *cobra.Command, f *whyFlags, args []string) error {
 		return errors.New("--watch prints text only: leave out --output, or repeat the command")
 	}
 	ctx := cmd.Context()
-	client, err := f.Open(ctx)
+	client, err := f.Open(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ The file has no values of Secrets. In their place it has hashes with a key that 
 have equal hashes. The same values are replaced wherever else they appear, in ConfigMaps, answers, errors and scripts. It has
 everything else of the objects, so treat it as what it is: a copy of them. Only you may read the file.
 
-The command finds the Pod of the server by its label, and forwards a port to it, for which you need the permissions to list
-pods and to create pods/portforward. The owner of your token must be permitted to list the controller objects and the parents.
+The command finds the Pod of the server as the command why does, and forwards a port to it, for which you need the permissions
+that why needs. The owner of your token must be permitted to list the controller objects and the parents.
 Reconciles with kinds of objects that this user may not list in their namespaces are left out, and counted. If your kubeconfig
 file has a client certificate and no token, use --service-account.
 
@@ -90,7 +90,7 @@ func run(cmd *cobra.Command, f *flags) error {
 	if err != nil {
 		return err
 	}
-	client, err := f.Open(cmd.Context())
+	client, err := f.Open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		file.Discard()
 		return err

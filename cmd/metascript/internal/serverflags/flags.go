@@ -22,6 +22,7 @@ import (
 	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
+	"metascript/controller/reach"
 )
 
 // Flags are the flags of the server. Flags of Metacontroller have the same names and meanings, so that its Deployment works with this
@@ -49,6 +50,7 @@ type Flags struct {
 	events            kube.EventBudget
 	defaults          SpecDefaults
 	webhookMemory     resource.QuantityValue
+	webhookNetworks   []string
 	historyMemory     resource.QuantityValue
 	fieldManager      string
 	election          electionFlags
@@ -77,6 +79,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.defaults.Register(flags)
 	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "name of the field manager for server-side apply")
 	flags.Var(&f.webhookMemory, "webhook-memory", "maximum total size of the answers of webhooks that are in flight at the same time")
+	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "networks such as 10.0.0.0/8 where webhooks of controllers with spec.serviceAccount may be called although they are refused by default: loopback and link-local addresses, and those of the server")
 	flags.Var(&f.historyMemory, "history-memory", "maximum size of what is kept of the last reconciles of all parents, for the command why; 0 turns it off")
 	flags.StringVar(&f.Inspect, "inspect-address", DefaultInspect, `address for the commands why and tree, which show a user what this user may read; "0" turns it off`)
 	flags.StringVar(&f.Metrics, "metrics-address", ":9999", `address of /metrics; "0" turns it off`)
@@ -138,14 +141,32 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	if err != nil {
 		return controller.Options{}, err
 	}
+	networks, err := f.networks()
+	if err != nil {
+		return controller.Options{}, err
+	}
 	options := controller.Options{
 		Config: f.withLimits(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
 		AlwaysResync: !f.remember, RequireServiceAccount: f.requireAccount, ScriptNamespaces: f.scriptNamespaces,
 		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WatchNamespaces: watched, WebhookMemory: f.webhookMemory.Value(),
+		WebhookNetworks: networks,
 	}
 	f.defaults.Apply(&options)
 	return options, nil
+}
+
+// networks returns where webhooks of controllers with an account are called.
+func (f *Flags) networks() (*reach.Networks, error) {
+	networks := &reach.Networks{}
+	for _, text := range f.webhookNetworks {
+		network, err := reach.ParseNetwork(text)
+		if err != nil {
+			return nil, fmt.Errorf("--webhook-networks: %w", err)
+		}
+		networks.Allowed = append(networks.Allowed, network)
+	}
+	return networks, nil
 }
 
 // withLimits returns a copy of config with the rate limits of the flags.
