@@ -62,6 +62,9 @@ type Writer struct {
 	// planned, must not be updated, or is deleted to be created again.
 	unfinished bool
 
+	unserved unserved // kinds that Apply could not create
+	refused  int      // how many writes in Apply failed because of a field
+
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
 }
@@ -90,6 +93,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	lacking, ending := lacksChild(children, response.Children)
 	policy := w.Policy(parent, response.Holders)
+	policy.Stopped = ctx.Err
 	planned, err := plan.Children(children, response.Children, policy)
 	for _, op := range planned.Applied {
 		err = errors.Join(err, policy.NoteWritten(op, op.Observed))
@@ -252,6 +256,9 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	if wait := max(w.delayUpdate(ctx, parent, op), w.delayDelete(parent, op)); wait > 0 {
 		return wait, nil
 	}
+	if err := w.unserved.refuse(op, w.Binding.Kinds); err != nil {
+		return 0, err
+	}
 	if wait := cmp.Or(w.tightDelay(op), w.confirmDelay(op)); wait > 0 {
 		return wait, nil
 	}
@@ -278,6 +285,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
 		w.Replacements.failed(op, err, w.Memory)
+		w.unserved.note(err)
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -302,6 +310,28 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		stored = op.Observed // the result may be another one at each write
 	}
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
+}
+
+// maxFailed is how many writes of one reconcile that fail for the same kind of reason are looked into.
+const maxFailed = 20
+
+// An unserved counts creations of children of kinds that the API server does not serve.
+type unserved int
+
+// refuse returns the error for the creation of a child of a kind that is not declared, if maxFailed before had kinds that the API server does
+// not serve: each costs a request, and only an answer that is wrong as a whole has so many.
+func (n unserved) refuse(op plan.Op, declared map[object.Kind]bool) error {
+	if _, known := declared[op.Object.GroupVersionKind()]; known || n < maxFailed {
+		return nil
+	}
+	return fmt.Errorf("create %s: it is not tried, since the API server does not serve the kinds of %d other objects", object.Describe(op.Object), n)
+}
+
+// note counts a creation that failed with err.
+func (n *unserved) note(err error) {
+	if missing := (*kube.NotServedError)(nil); errors.As(err, &missing) {
+		*n++
+	}
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
@@ -362,7 +392,9 @@ func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to p
 	}
 	if field, refused := kube.Refused(err); refused {
 		err = withNulls(op, field, err)
-		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
+		if w.refused++; w.refused <= maxFailed { // the others are only counted, see kube.Join
+			err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
+		}
 	}
 	warnings := collected.Texts()
 	if err == nil {
