@@ -161,3 +161,14 @@ func TestKindsThatAreNotServedAreTriedUpToALimit(t *testing.T) {
 		t.Errorf("error: %s", text)
 	}
 }
+
+func TestNothingIsWrittenAfterTheContextIsDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	to := failingWriter{fail: func(plan.Op) error {
+		cancel()
+		return nil
+	}}
+	if _, err := newTestWriter().Apply(ctx, objecttest.Widget(nil), someOps(), &to); len(to.ops) != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d writes, error %v", len(to.ops), err)
+	}
+}

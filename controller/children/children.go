@@ -153,7 +153,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are.
+// loses a random value are the last ones, and are not done unless all others are. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,6 +172,9 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		}
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return // each write would fail
+			}
 			if unfinished && loses(ops[i]) {
 				w.Log.Info("a random value stays in a Secret, since it may be the only one that has it yet", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
 				return // the write that failed, or waits, is tried again
