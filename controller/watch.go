@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
-	"metascript/controller/finalizers"
 	"metascript/controller/guard"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
@@ -151,11 +150,10 @@ func (w *watches) onController(old, current *object.Object) {
 	}
 }
 
-// concerns reports whether an update is to be handled. Most updates are our own writes of the status, which must not cause
-// another load.
+// concerns reports whether an update is to be handled: one of the spec, or of the metadata, which hooks see, and which have annotations for
+// the server. Most updates are our own writes of the status, which must not cause another load.
 func (w *watches) concerns(old, current *object.Object) bool {
-	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() ||
-		finalizers.Removes(old) != finalizers.Removes(current) || old.Annotation(guard.ApprovedAnnotation) != current.Annotation(guard.ApprovedAnnotation) ||
+	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() || !reconcile.SameMetadata(old, current) ||
 		!w.leads() && guard.Decided(old) != guard.Decided(current) // so that this server runs the version that the leader runs
 }
 

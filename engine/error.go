@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"unicode/utf8"
 )
@@ -178,42 +176,17 @@ func Excerpt(line string, col int) string {
 }
 
 // complete adds the called function and the source line, if they are missing, and cuts texts that are too long.
-func (e *Error) complete(fn string, files fs.FS) *Error {
+func (e *Error) complete(fn string, from *sources) *Error {
 	if e.Func == "" {
 		e.Func = fn
 	}
 	if e.Source == "" {
-		e.Source, e.Pos = sourceLine(files, e.Pos)
+		e.Source, e.Pos = from.line(e.Pos)
 	}
 	e.Msg = Clip(e.Msg, maxMsg)
 	e.Hint = Clip(e.Hint, maxMsg)
 	e.Trace = e.Trace[:min(len(e.Trace), maxTrace):min(len(e.Trace), maxTrace)]
 	return e
-}
-
-// sourceLine returns the text of the line at pos, "" if it is unknown, and the position in it. A position after the last line,
-// where a compiler reports an unexpected end of file, becomes the end of the last line, which can be shown.
-func sourceLine(files fs.FS, pos Pos) (string, Pos) {
-	if pos.Line <= 0 || !fs.ValidPath(pos.File) {
-		return "", pos
-	}
-	text, err := fs.ReadFile(files, pos.File)
-	if err != nil {
-		return "", pos
-	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // compilers do not count the byte order mark as a column
-	number, last, end := 0, "", pos
-	for line := range bytes.Lines(text) {
-		number++
-		shown := string(bytes.TrimRight(line, "\r\n"))
-		if number == pos.Line {
-			return shown, pos
-		}
-		if strings.TrimSpace(shown) != "" {
-			last, end.Line, end.Col = shown, number, utf8.RuneCountInString(shown)+1
-		}
-	}
-	return last, end
 }
 
 // Clip shortens s to at most n bytes, between two characters, and adds a note that it was cut.

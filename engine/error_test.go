@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestErrorTexts(t *testing.T) {
@@ -86,5 +87,28 @@ func TestStopped(t *testing.T) {
 	}
 	if got := Stopped(expired, Pos{}, Limits{}); got.Kind != KindTimeout || !strings.Contains(got.Msg, "5s") {
 		t.Errorf("expired: got %v", got)
+	}
+}
+
+func TestSourceLines(t *testing.T) {
+	text := "\ufeff" + strings.Repeat("a\r\n", 200) + "\n" + strings.Repeat("b", 3) + "\n\n"
+	from := newSources(fstest.MapFS{"main": {Data: []byte(text)}})
+	for _, c := range []struct {
+		pos, want Pos
+		line      string
+	}{
+		{Pos{"main", 1, 1}, Pos{"main", 1, 1}, "a"},
+		{Pos{"main", indexEvery, 1}, Pos{"main", indexEvery, 1}, "a"},
+		{Pos{"main", indexEvery + 1, 1}, Pos{"main", indexEvery + 1, 1}, "a"},
+		{Pos{"main", 201, 1}, Pos{"main", 201, 1}, ""},
+		{Pos{"main", 202, 2}, Pos{"main", 202, 2}, "bbb"},
+		{Pos{"main", 204, 1}, Pos{"main", 202, 4}, "bbb"},
+		{Pos{"main", 1000, 1}, Pos{"main", 202, 4}, "bbb"},
+		{Pos{"main", 0, 0}, Pos{"main", 0, 0}, ""},
+		{Pos{"other", 1, 1}, Pos{"other", 1, 1}, ""},
+	} {
+		if line, pos := from.line(c.pos); line != c.line || pos != c.want {
+			t.Errorf("%v: %q at %v, want %q at %v", c.pos, line, pos, c.line, c.want)
+		}
 	}
 }

@@ -180,7 +180,7 @@ func FuzzError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, file string, line, col int) {
 		s := fakeScript(text)
 		e := &Error{Kind: KindSyntax, Pos: Pos{File: file, Line: line, Col: col}, Msg: text}
-		e = e.complete("sync", s.Files)
+		e = e.complete("sync", newSources(s.Files))
 		if len(e.Msg) > maxMsg {
 			t.Errorf("%d bytes of message", len(e.Msg))
 		}

@@ -34,7 +34,7 @@ func (p *program) Lookups(fn string) []Lookup {
 // LookupError implements [ErrorMaker].
 func (p *program) LookupError(fn string, l Lookup, msg, hint string) *Error {
 	e := &Error{Kind: KindMissing, Pos: l.Pos, Msg: msg, Hint: hint}
-	return e.complete(fn, p.files)
+	return e.complete(fn, p.sources)
 }
 
 // A Warned program knows mistakes in its text, which fail only when they are reached.
@@ -51,7 +51,7 @@ func (p *program) Warnings() (all []*Error) {
 	}
 	for _, e := range inner.Warnings() {
 		completed := *e
-		all = append(all, completed.complete("", p.files))
+		all = append(all, completed.complete("", p.sources))
 	}
 	return all
 }

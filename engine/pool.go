@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	goruntime "runtime"
 	"slices"
@@ -134,7 +133,7 @@ func (e *Engine) Compile(ctx context.Context, s Script, l Limits) (Program, erro
 // compile compiles a script that is not in the cache; s is a snapshot.
 func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string, l Limits) (Program, error) {
 	if err := s.checkNesting(); err != nil {
-		return nil, err.complete("", s.Files)
+		return nil, err.complete("", newSources(s.Files))
 	}
 	t := task{ownerKey{s.Tenant, s.Owner}, digest, s.Entry, l, KindSyntax}
 	p, fault := run(ctx, e, t, func(ctx context.Context) (Program, error) {
@@ -142,9 +141,9 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 	})
 	if fault != nil {
 		locateTop(fault, s.Entry)
-		return nil, fault.complete("", s.Files)
+		return nil, fault.complete("", newSources(s.Files))
 	}
-	return &program{engine: e, inner: p, language: s.Language, entry: s.Entry, files: s.Files, digest: digest}, nil
+	return &program{engine: e, inner: p, language: s.Language, entry: s.Entry, sources: newSources(s.Files), digest: digest}, nil
 }
 
 // locateTop sets the position of an error of a compilation if it is not known. A script that was stopped before its first line ran, on a
@@ -171,7 +170,7 @@ type program struct {
 	inner    Program
 	language string
 	entry    string
-	files    fs.FS // for the source lines in errors
+	sources  *sources
 	digest   string
 	draws    atomic.Bool // a call has drawn a random value
 }
@@ -211,7 +210,7 @@ func (p *program) MayReadTime(file string) bool {
 func (p *program) ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error {
 	e := &Error{Kind: KindResult, At: at, Msg: msg, Hint: hint}
 	p.locate(e, fn, answer)
-	e.complete(fn, p.files)
+	e.complete(fn, p.sources)
 	e.convert(p.language)
 	return e
 }
@@ -220,7 +219,7 @@ func (p *program) ResultError(fn string, answer map[string]any, at Path, msg, hi
 func (p *program) Language() string { return p.language }
 
 // Quotes implements [Written].
-func (p *program) Quotes(text string) bool { return quotes(p.files, text) }
+func (p *program) Quotes(text string) bool { return p.sources.quotes(text) }
 
 // Draws implements [Drawing].
 func (p *program) Draws() bool { return p.draws.Load() }
@@ -234,7 +233,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 	answer, fault := p.callWithKey(ctx, env, func(env Env) (map[string]any, *Error) { return p.run(ctx, fn, arg, env, log) })
 	if fault != nil {
 		p.locate(fault, fn, nil)
-		return nil, fault.complete(fn, p.files)
+		return nil, fault.complete(fn, p.sources)
 	}
 	return answer, nil
 }

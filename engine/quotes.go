@@ -1,29 +1,9 @@
 package engine
 
 import (
-	"io/fs"
 	"regexp"
 	"strings"
 )
-
-// quotes reports whether a file has the text between two quotes in one line. The comparison typeof x === "undefined" of JavaScript
-// does not count: it says nothing about what the script writes.
-func quotes(files fs.FS, text string) bool {
-	found := false
-	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		source, err := fs.ReadFile(files, name)
-		for line := range strings.Lines(string(source)) {
-			if found = strings.Contains(line, text) && quotedIn(line, text); found {
-				return fs.SkipAll
-			}
-		}
-		return err
-	})
-	return found
-}
 
 // quotedIn reports whether a line has the text in a string. A quote and the next quote of the same kind are a string.
 func quotedIn(line, text string) bool {

@@ -18,7 +18,7 @@ func TestQuotes(t *testing.T) {
 		`name = "x`:                                         false,
 	} {
 		files := fstest.MapFS{"lib/a.js": {Data: []byte("// a\n" + line + "\n")}, "sync.js": {Data: []byte("x")}}
-		if got := quotes(files, "undefined"); got != want {
+		if got := newSources(files).quotes("undefined"); got != want {
 			t.Errorf("%s: got %v, want %v", line, got, want)
 		}
 	}

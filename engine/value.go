@@ -15,6 +15,8 @@ type Walk struct {
 	of     string // the name of the value in messages; "": the answer
 	nodes  int    // values so far
 	bytes  int64  // bytes of JSON so far, approximately
+	keys   int    // bytes of the keys above the current value
+	work   int64  // so far; see maxWork
 	path   []step // of the current value
 }
 
@@ -26,6 +28,15 @@ type step struct {
 
 // NewWalk starts a walk within l.
 func NewWalk(l Limits) *Walk { return &Walk{limits: l.WithDefaults()} }
+
+// maxWork limits the work that an answer makes after the call: it is decoded, searched, compared with what exists, planned and recorded. It is
+// counted in units and not measured, so that the same answer always has the same result: one for each value, and one for each bytesOfUnit
+// bytes of its text and of the keys above it, since a value is named by its path. An answer within the other limits has a few hundred
+// thousand, unless many values are below long keys. What is done with an answer takes time in proportion to its units.
+const (
+	maxWork     = 4_000_000
+	bytesOfUnit = 64
+)
 
 // nodeSize is the memory of a value without its text, in bytes.
 const nodeSize = 64
@@ -42,6 +53,7 @@ func NewArgument(of string, depth int, l Limits) *Walk {
 func (w *Walk) EnterKey(key string) *Error {
 	w.path = append(w.path, step{key: key, index: -1})
 	w.bytes += int64(len(key)) + 4
+	w.keys += len(key)
 	return w.checkDepth()
 }
 
@@ -53,25 +65,33 @@ func (w *Walk) EnterIndex(i int) *Error {
 }
 
 // Leave moves up again, to the list or map that contains the current value.
-func (w *Walk) Leave() { w.path = w.path[:len(w.path)-1] }
+func (w *Walk) Leave() {
+	last := len(w.path) - 1
+	w.keys -= len(w.path[last].key)
+	w.path = w.path[:last]
+}
 
 // Count counts one value of about n bytes of JSON, without its elements.
 func (w *Walk) Count(n int) *Error {
 	w.nodes++
 	w.bytes += int64(n)
+	w.work += int64(1 + (n+w.keys)/bytesOfUnit)
 	if w.of != "" {
 		return w.countMemory()
 	}
 	if w.nodes > w.limits.Nodes {
-		return &Error{
-			Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes),
-			Hint: "return less, or split the controller: this limit cannot be changed",
-		}
+		return tooManyValues(w.limits.Nodes)
 	}
 	if w.bytes > w.limits.Output {
 		return &Error{
 			Kind: KindOutput, Msg: fmt.Sprintf("the answer is larger than %d bytes", w.limits.Output),
 			Hint: "return less, or raise limits.output",
+		}
+	}
+	if w.work > maxWork {
+		return &Error{
+			Kind: KindOutput, Msg: fmt.Sprintf("the answer needs more than %d units of work to compare it: too many values are below long keys", maxWork),
+			Hint: "shorten the keys, or split the controller: this limit cannot be changed",
 		}
 	}
 	return nil

@@ -39,11 +39,15 @@ var words = map[string][]word{
 	engine.Jsonnet:  {{"null", "null", false}},
 }
 
-// A Search searches the answer of one call. Its zero value finds nothing.
+// A Search searches the answer of one call, by one goroutine. Its zero value finds nothing. Whether a word is suspicious is decided once, so
+// that an answer in which many texts have it costs no more than one in which one text has it.
 type Search struct {
 	Language string
 	Request  map[string]any         // its strings are not suspicious
 	Quotes   func(text string) bool // reports whether a string in the script has the text; may be nil
+
+	decided map[string]bool // by the text of a word: whether it is suspicious
+	request *requestWords   // nil: the request was not searched yet
 }
 
 // A Text is a text in an answer that was made of a value that does not exist.
@@ -57,7 +61,7 @@ type Text struct {
 
 // Certain reports whether the language converts missing values without being told to, so that a text that is found is almost
 // certainly a mistake. In the others, the script calls a function for it, or uses a format.
-func (s Search) Certain() bool {
+func (s *Search) Certain() bool {
 	return s.Language == engine.JavaScript || s.Language == engine.TypeScript
 }
 
@@ -96,7 +100,7 @@ func (t *Text) Hint() string {
 var identity = [][]string{{"apiVersion"}, {"kind"}, {"metadata", "name"}, {"metadata", "generateName"}, {"metadata", "namespace"}}
 
 // Object searches the fields of an object that identify it, and its labels and annotations. It returns the first text, or nil.
-func (s Search) Object(o map[string]any) *Text {
+func (s *Search) Object(o map[string]any) *Text {
 	if len(words[s.Language]) == 0 {
 		return nil
 	}
@@ -125,7 +129,7 @@ func (s Search) Object(o map[string]any) *Text {
 }
 
 // Strings searches the keys and values of labels or annotations. It returns the first text, or nil.
-func (s Search) Strings(m map[string]any, annotations bool) *Text {
+func (s *Search) Strings(m map[string]any, annotations bool) *Text {
 	if len(words[s.Language]) == 0 {
 		return nil
 	}
@@ -144,10 +148,10 @@ func (s Search) Strings(m map[string]any, annotations bool) *Text {
 }
 
 // text searches one text. An annotation may be any text, for example JSON, so a word that is common there must be all of it.
-func (s Search) text(text string, annotation bool) *Text {
+func (s *Search) text(text string, annotation bool) *Text {
 	for _, w := range words[s.Language] {
 		switch {
-		case annotation && !w.part && text != w.text, !w.in(text), s.Quotes != nil && s.Quotes(w.text), contains(s.Request, w.text):
+		case annotation && !w.part && text != w.text, !w.in(text), !s.suspicious(w):
 			continue
 		}
 		return &Text{Text: text, Word: w.text, Value: w.value}
@@ -175,25 +179,73 @@ func alphanumeric(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// contains reports whether a key or a string in v contains text.
-func contains(v any, text string) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, text)
+// suspicious reports whether a word is neither in the request nor in a string of the script.
+func (s *Search) suspicious(w word) bool {
+	if suspicious, known := s.decided[w.text]; known {
+		return suspicious
+	}
+	suspicious := (s.Quotes == nil || !s.Quotes(w.text)) && !s.inRequest(w.text)
+	if s.decided == nil {
+		s.decided = map[string]bool{}
+	}
+	s.decided[w.text] = suspicious
+	return suspicious
+}
+
+// inRequest reports whether the request has a word, or may have it.
+func (s *Search) inRequest(text string) bool {
+	if s.request == nil {
+		s.request = &requestWords{left: maxSearched, words: words[s.Language], found: map[string]bool{}}
+		s.request.search(s.Request)
+	}
+	return s.request.found[text] || s.request.left <= 0
+}
+
+// maxSearched is how much of a request is searched: each value counts one, and so do each bytesOfValue bytes of a text. A word may be in
+// the rest, so that it is not suspicious then: to search all of a large request would take longer than most scripts.
+const (
+	maxSearched  = 200_000
+	bytesOfValue = 256
+)
+
+// A requestWords finds the words of a language in a request, all of them at the same time.
+type requestWords struct {
+	words []word
+	found map[string]bool
+	left  int // how much may still be searched
+}
+
+// search searches the keys and the strings in v.
+func (r *requestWords) search(v any) {
+	r.left--
+	if text, ok := v.(string); ok {
+		r.searchText(text)
+		return
 	}
 	if m, ok := tree.MapOf(v); ok {
 		for key, value := range m.All() {
-			if strings.Contains(key, text) || contains(value, text) {
-				return true
+			if r.left <= 0 {
+				return
 			}
+			r.searchText(key)
+			r.search(value)
 		}
 	}
 	if a, ok := tree.ArrayOf(v); ok {
 		for i := range a.Len() {
-			if contains(a.Index(i), text) {
-				return true
+			if r.left <= 0 {
+				return
 			}
+			r.search(a.Index(i))
 		}
 	}
-	return false
+}
+
+func (r *requestWords) searchText(text string) {
+	r.left -= len(text) / bytesOfValue
+	for _, w := range r.words {
+		if !r.found[w.text] && strings.Contains(text, w.text) {
+			r.found[w.text] = true
+		}
+	}
 }

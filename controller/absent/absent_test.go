@@ -74,3 +74,31 @@ func TestWordsOfTheRequestAndTheScriptAreNotSuspicious(t *testing.T) {
 		t.Errorf("a word that the script has in a string was found: %v", got)
 	}
 }
+
+// Each word is decided once, however many texts have it.
+func TestWordsAreDecidedOnce(t *testing.T) {
+	asked := map[string]int{}
+	s := Search{Language: engine.JavaScript, Quotes: func(text string) bool {
+		asked[text]++
+		return true
+	}}
+	for range 100 {
+		if got := s.Object(objecttest.Parse(t, `{metadata: {name: a-null, labels: {b-undefined: NaN, c-undefined: NaN}}}`)); got != nil {
+			t.Fatalf("a word that the script has in a string was found: %v", got)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"undefined": 1, "NaN": 1, "null": 1}, asked); diff != "" {
+		t.Errorf("how often the script was searched for each word (-want +got):\n%s", diff)
+	}
+}
+
+// The request is searched once, and not all of it if it is large.
+func TestLargeRequestsAreNotSearchedToTheEnd(t *testing.T) {
+	o := objecttest.Parse(t, `{metadata: {name: web-undefined}}`)
+	for n, suspicious := range map[int]bool{maxSearched / 2: true, 2 * maxSearched: false} {
+		s := Search{Language: engine.JavaScript, Request: map[string]any{"related": make([]any, n)}}
+		if got := s.Object(o); (got != nil) != suspicious {
+			t.Errorf("with a request of %d values: found %v, want found %t", n, got, suspicious)
+		}
+	}
+}

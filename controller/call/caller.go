@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ type EventRecorder interface {
 type Caller struct {
 	Binding    *binding.Binding
 	Version    *Version
+	Object     func() *object.Object // returns the controller object as hooks see it now; nil: it is that of the Binding
 	Events     EventRecorder
 	Log        *slog.Logger
 	Customized *CustomizeCache    // the cached responses of the customize hook for the parent
@@ -123,7 +125,7 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 		return nil, err
 	}
 	req := hook.Request{
-		Shape: c.Binding.Shape, Controller: c.Binding.Controller, Parent: parent, Children: children,
+		Shape: c.Binding.Shape, Controller: c.controller(), Parent: parent, Children: children,
 		Finalizing: c.Binding.Finalizing(parent), Expect: expect, Versioned: c.Binding.VersionedKinds(),
 	}
 	if len(variants) == 1 {
@@ -152,6 +154,14 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 	}
 	c.recordEvents(parent, responses[0])
 	return responses, nil
+}
+
+// controller returns the controller object as hooks see it.
+func (c *Caller) controller() *object.Object {
+	if c.Object == nil {
+		return c.Binding.Controller
+	}
+	return c.Object()
 }
 
 // guard calls the hook of this name, in these steps:
@@ -258,9 +268,11 @@ func (c *Caller) observed(ctx context.Context, name, revision string, called hoo
 	return response, err
 }
 
-// recordEvents records the warnings and the events of a response as events about the parent.
+// recordEvents records the warnings and the events of a response as events about the parent. The number of further warnings comes first:
+// of many events with one reason, only the first ones are recorded by themselves.
 func (c *Caller) recordEvents(parent *object.Object, response *hook.Response) {
-	for _, warning := range response.Warnings {
+	shown := min(len(response.Warnings), hook.MaxWarnings)
+	for _, warning := range slices.Concat(response.Warnings[shown:], response.Warnings[:shown]) {
 		c.Events.Warning(parent, "HookWarning", "%v", warning)
 	}
 	for _, event := range response.Events {

@@ -34,12 +34,13 @@ type CustomizeCache struct {
 }
 
 // A customizeResult is a cached response of the customize hook. It is valid while the parent has the same UID and generation, the
-// fallback has not switched, and build.Hooks.CustomizeTTL has not passed.
+// controller object is the same, the fallback has not switched, and build.Hooks.CustomizeTTL has not passed.
 type customizeResult struct {
 	throttle.Input
-	CalledAt time.Time // when the hook was called
-	period   int       // of the fallback, see hook.Fallback.Period
-	rules    []hook.RelatedRule
+	controller *object.Object // as the hook got it
+	CalledAt   time.Time      // when the hook was called
+	period     int            // of the fallback, see hook.Fallback.Period
+	rules      []hook.RelatedRule
 }
 
 // NewCustomizeCache returns a CustomizeCache without responses.
@@ -121,7 +122,7 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 // such as a call of the customize hook.
 func (c *Caller) Reselect(parent *object.Object) (found []*object.Object, ok bool) {
 	cached, last := c.Customized, c.Customized.Responses[""]
-	if last == nil || cached.caches == nil || last.Input != throttle.InputFor(parent, hook.Customize) {
+	if last == nil || cached.caches == nil || last.Input != throttle.InputFor(parent, hook.Customize) || last.controller != c.controller() {
 		return nil, false
 	}
 	rules, err := related.Rules(parent, last.rules, c.Binding.Discover, c.Binding.RelatedScope)
@@ -213,10 +214,10 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 	key, question, now := object.RefOf(parent), throttle.InputFor(parent, hook.Customize), time.Now()
 	last := cached.Responses[v.Revision]
 	_, period := c.Version.FallbackActive(hook.Customize)
-	if last != nil && last.Input == question && (c.Version.CustomizeTTL == 0 || now.Sub(last.CalledAt) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
+	if last != nil && last.Input == question && last.controller == c.controller() && (c.Version.CustomizeTTL == 0 || now.Sub(last.CalledAt) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
 		return last, nil
 	}
-	called := &customizeResult{Input: question, CalledAt: now, period: period}
+	called := &customizeResult{Input: question, controller: c.controller(), CalledAt: now, period: period}
 	if v.Customize != nil { // an older script may have no customize hook
 		_, err := c.guard(hook.Customize, c.Version.CustomizeBreaker, parent, false, func() (err error) {
 			called.rules, err = c.callCustomize(ctx, parent, v)
@@ -234,7 +235,7 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 
 // callCustomize calls the customize hook for a variant of parent.
 func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Variant) ([]hook.RelatedRule, error) {
-	req := hook.Request{Shape: hook.Customizing, Controller: c.Binding.Controller, Parent: parent, Children: v.children, Versioned: c.Binding.VersionedKinds()}
+	req := hook.Request{Shape: hook.Customizing, Controller: c.controller(), Parent: parent, Children: v.children, Versioned: c.Binding.VersionedKinds()}
 	if v.Revision != "" {
 		req = forRevision(req, v)
 	}

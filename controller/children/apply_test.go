@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
@@ -120,5 +121,54 @@ func TestPanicOfWrite(t *testing.T) {
 				t.Errorf("%s: %d writes are under way, or the lock is held", name, to.now)
 			}
 		})
+	}
+}
+
+// A failingWriter keeps the writes, which fail if fail says so.
+type failingWriter struct {
+	fail func(plan.Op) error
+	ops  []plan.Op
+}
+
+func (f *failingWriter) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	f.ops = append(f.ops, op)
+	return op.Object, f.fail(op)
+}
+
+// Of an answer with many children of kinds that are neither declared nor served, only the first ones are tried. Other children are written.
+func TestKindsThatAreNotServedAreTriedUpToALimit(t *testing.T) {
+	w := newTestWriter()
+	widget := objecttest.Widget(nil)
+	w.Binding.Kinds = map[object.Kind]bool{widget.GroupVersionKind(): true}
+	var ops []plan.Op
+	for i := range 100 {
+		other := objecttest.ConfigMap("c", nil)
+		other.SetGroupVersionKind(object.Kind{Group: fmt.Sprintf("g%d.example.com", i), Version: "v1", Kind: "Other"})
+		ops = append(ops, plan.Op{Verb: plan.Create, Object: other})
+	}
+	ops = append(ops, plan.Op{Verb: plan.Create, Object: widget})
+	tried := failingWriter{fail: func(op plan.Op) error {
+		if op.Object == widget {
+			return nil
+		}
+		return fmt.Errorf("create it: %w", &kube.NotServedError{APIVersion: op.Object.GetAPIVersion(), Name: "Other"})
+	}}
+	_, err := w.Apply(t.Context(), widget, ops, &tried)
+	if len(tried.ops) != maxFailed+1 || tried.ops[maxFailed].Object != widget {
+		t.Errorf("%d writes were tried, want %d and that of the declared kind", len(tried.ops), maxFailed)
+	}
+	if text := fmt.Sprint(err); strings.Count(text, "\n") > maxFailed || !strings.Contains(text, "and 80 more errors") {
+		t.Errorf("error: %s", text)
+	}
+}
+
+func TestNothingIsWrittenAfterTheContextIsDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	to := failingWriter{fail: func(plan.Op) error {
+		cancel()
+		return nil
+	}}
+	if _, err := newTestWriter().Apply(ctx, objecttest.Widget(nil), someOps(), &to); len(to.ops) != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d writes, error %v", len(to.ops), err)
 	}
 }

@@ -62,6 +62,9 @@ type Writer struct {
 	// planned, must not be updated, or is deleted to be created again.
 	unfinished bool
 
+	unserved unserved // kinds that Apply could not create
+	refused  int      // how many writes in Apply failed because of a field
+
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
 }
@@ -90,6 +93,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	lacking, ending := lacksChild(children, response.Children)
 	policy := w.Policy(parent, response.Holders)
+	policy.Stopped = ctx.Err
 	planned, err := plan.Children(children, response.Children, policy)
 	for _, op := range planned.Applied {
 		err = errors.Join(err, policy.NoteWritten(op, op.Observed))
@@ -149,7 +153,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are.
+// loses a random value are the last ones, and are not done unless all others are. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,6 +172,9 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		}
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
 		w.each(begin, end, func(i int) {
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return // each write would fail
+			}
 			if unfinished && loses(ops[i]) {
 				w.Log.Info("a random value stays in a Secret, since it may be the only one that has it yet", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
 				return // the write that failed, or waits, is tried again
@@ -252,6 +259,9 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	if wait := max(w.delayUpdate(ctx, parent, op), w.delayDelete(parent, op)); wait > 0 {
 		return wait, nil
 	}
+	if err := w.unserved.refuse(op, w.Binding.Kinds); err != nil {
+		return 0, err
+	}
 	if wait := cmp.Or(w.tightDelay(op), w.confirmDelay(op)); wait > 0 {
 		return wait, nil
 	}
@@ -278,6 +288,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		return w.rolloutDelay(op, op.Object), w.noteWritten(ctx, parent, op, op.Object, nil)
 	case err != nil:
 		w.Replacements.failed(op, err, w.Memory)
+		w.unserved.note(err)
 		return 0, w.writeError(ctx, parent, op, err)
 	}
 	w.countWrite(op, stored)
@@ -302,6 +313,28 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 		stored = op.Observed // the result may be another one at each write
 	}
 	return w.rolloutDelay(op, stored), w.noteWritten(ctx, parent, op, stored, warnings)
+}
+
+// maxFailed is how many writes of one reconcile that fail for the same kind of reason are looked into.
+const maxFailed = 20
+
+// An unserved counts creations of children of kinds that the API server does not serve.
+type unserved int
+
+// refuse returns the error for the creation of a child of a kind that is not declared, if maxFailed before had kinds that the API server does
+// not serve: each costs a request, and only an answer that is wrong as a whole has so many.
+func (n unserved) refuse(op plan.Op, declared map[object.Kind]bool) error {
+	if _, known := declared[op.Object.GroupVersionKind()]; known || n < maxFailed {
+		return nil
+	}
+	return fmt.Errorf("create %s: it is not tried, since the API server does not serve the kinds of %d other objects", object.Describe(op.Object), n)
+}
+
+// note counts a creation that failed with err.
+func (n *unserved) note(err error) {
+	if missing := (*kube.NotServedError)(nil); errors.As(err, &missing) {
+		*n++
+	}
 }
 
 // try does the dry run that has to show that a child can be created again, before it is deleted. If a quota has room for it only in place
@@ -362,7 +395,9 @@ func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to p
 	}
 	if field, refused := kube.Refused(err); refused {
 		err = withNulls(op, field, err)
-		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
+		if w.refused++; w.refused <= maxFailed { // the others are only counted, see kube.Join
+			err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
+		}
 	}
 	warnings := collected.Texts()
 	if err == nil {

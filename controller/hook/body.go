@@ -34,7 +34,7 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 		return nil, err
 	}
 	if len(first) <= smallBody {
-		return w.decodeAndCache(first, resp, req, key)
+		return w.decodeAndCache(ctx, first, resp, req, key)
 	}
 	release, err := w.reserve(ctx, req, resp.ContentLength, limit, body)
 	if err != nil {
@@ -46,14 +46,14 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 		if err != nil {
 			return nil, err
 		}
-		return w.decodeAndCache(text, resp, req, key)
+		return w.decodeAndCache(ctx, text, resp, req, key)
 	}
-	return w.stream(first, body, req)
+	return w.stream(ctx, first, body, req)
 }
 
 // decodeAndCache decodes and checks the text of a response, and caches it if it has an ETag.
-func (w *Webhook) decodeAndCache(text []byte, resp *http.Response, req *Request, key etags.Key) (*Response, error) {
-	answer, err := w.read(text, req)
+func (w *Webhook) decodeAndCache(ctx context.Context, text []byte, resp *http.Response, req *Request, key etags.Key) (*Response, error) {
+	answer, err := w.read(ctx, text, req)
 	if etag := resp.Header.Get("ETag"); err == nil && w.Cache != nil && etag != "" {
 		answer.Cached = w.Cache.Put(key, etag, text)
 	}
@@ -61,7 +61,7 @@ func (w *Webhook) decodeAndCache(text []byte, resp *http.Response, req *Request,
 }
 
 // stream decodes a response while it is read, and checks it.
-func (w *Webhook) stream(first []byte, rest *bodies.Reader, req *Request) (*Response, error) {
+func (w *Webhook) stream(ctx context.Context, first []byte, rest *bodies.Reader, req *Request) (*Response, error) {
 	answer, twice, err := jsontree.Decode(io.MultiReader(bytes.NewReader(first), rest), w.Strict)
 	switch {
 	case rest.Err() != nil:
@@ -75,7 +75,7 @@ func (w *Webhook) stream(first []byte, rest *bodies.Reader, req *Request) (*Resp
 	if w.Strict && len(twice) > 0 {
 		return nil, errors.Join(twice...)
 	}
-	return w.decode(answer, req, func() []error { return twice })
+	return w.decode(ctx, answer, req, func() []error { return twice })
 }
 
 // reserve takes memory of InFlight for a response of this length, or, if the length is not known, of any length up to limit.

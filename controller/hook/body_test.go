@@ -57,7 +57,7 @@ func answering(t testing.TB, body []byte, length bool, headers ...string) *Webho
 func TestLargeResponseEqualsSmallOne(t *testing.T) {
 	body := large(2)
 	small := answering(t, body, true)
-	want, err := small.read(body, newRequest(t))
+	want, err := small.read(t.Context(), body, newRequest(t))
 	if err != nil {
 		t.Fatal(err)
 	}

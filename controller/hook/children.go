@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,58 +18,89 @@ import (
 
 // desire sets the children of the response to those in a list. Each child is checked, and gets the namespace of the
 // parent if it has none, and the labels and annotations of req.Expect. A null is left out, with a warning. In a response that is not
-// checked strictly, some mistakes are only warnings.
-func (resp *Response) desire(items []any, req *Request, how decodeOptions) error {
+// checked strictly, some mistakes are only warnings. It ends when ctx is done.
+func (resp *Response) desire(ctx context.Context, items []any, req *Request, how decodeOptions) error {
 	resp.Children, resp.Indexes = &object.Set{}, make(map[object.Ref]int, len(items))
-	field := req.Shape.children()
 	for i, item := range items {
-		name := func() string { return fmt.Sprintf("%s[%d]%s", field, i, describe(item)) }
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := childAt{req.Shape.children(), i, item}
 		if item == nil {
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is null, and is left out", name()), field, i))
+			resp.warn(func() error { return at.fault(errors.New("it is null, and is left out")) })
 			continue
 		}
 		o, err := newChild(item, req, how)
 		if err != nil {
-			return within(fmt.Errorf("%s: %w", name(), err), field, i)
+			return at.fault(err)
 		}
-		if found := how.absent.Object(o.Map()); found != nil {
-			if how.strict && how.absent.Certain() {
-				return within(fmt.Errorf("%s: %w", name(), absentError(found)), field, i)
-			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", name(), absentError(found)), field, i))
+		if err := resp.checkChild(o, at, req, how); err != nil {
+			return err
 		}
-		if object.IsPrivate(o) {
-			return within(fmt.Errorf("%s: the type %s is that of Secrets of the server itself", name(), object.PrivateSecret), field, i, "type")
-		}
-		if warning, wrong := undeclared(o, req); warning != "" {
-			if how.strict {
-				return within(fmt.Errorf("%s: %s", name(), warning), field, i, wrong)
-			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name(), warning), field, i, wrong))
-		}
-		id := object.RefOf(o)
-		if before, seen := resp.Indexes[id]; seen {
-			if how.strict {
-				return within(fmt.Errorf("%s: it is in the list already, as %s[%d]", name(), field, before), field, i, "metadata", "name")
-			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is in the list already, as %s[%d]; the last one is used", name(), field, before), field, i, "metadata", "name"))
-		}
-		resp.Indexes[id] = i
+		resp.Indexes[object.RefOf(o)] = i
 		resp.Children.Put(o)
 	}
 	return resp.checkReplaced(req)
+}
+
+// A childAt is an item of the list of children.
+type childAt struct {
+	field string
+	index int
+	item  any
+}
+
+// fault returns an error about the item, or about a field of it.
+func (p childAt) fault(err error, field ...any) error {
+	return within(fmt.Errorf("%s[%d]%s: %w", p.field, p.index, describe(p.item), err), append([]any{p.field, p.index}, field...)...)
+}
+
+// checkChild returns an error for a mistake in a child, or adds a warning if the response is not checked strictly.
+func (resp *Response) checkChild(o *object.Object, at childAt, req *Request, how decodeOptions) error {
+	if found := how.absent.Object(o.Map()); found != nil {
+		if how.strict && how.absent.Certain() {
+			return at.fault(absentError(found))
+		}
+		resp.warn(func() error { return at.fault(absentError(found)) })
+	}
+	if object.IsPrivate(o) {
+		return at.fault(fmt.Errorf("the type %s is that of Secrets of the server itself", object.PrivateSecret), "type")
+	}
+	if _, declared := req.Expect.Kinds[o.GroupVersionKind()]; !declared {
+		if how.strict {
+			warning, wrong := undeclared(o, req)
+			return at.fault(errors.New(warning), wrong)
+		}
+		resp.warn(func() error {
+			warning, wrong := undeclared(o, req)
+			return at.fault(fmt.Errorf("%s; it is created, but not watched, updated or deleted", warning), wrong)
+		})
+	}
+	if before, seen := resp.Indexes[object.RefOf(o)]; seen {
+		if how.strict {
+			return at.fault(fmt.Errorf("it is in the list already, as %s[%d]", at.field, before), "metadata", "name")
+		}
+		resp.warn(func() error {
+			return at.fault(fmt.Errorf("it is in the list already, as %s[%d]; the last one is used", at.field, before), "metadata", "name")
+		})
+	}
+	return nil
 }
 
 // checkReplaced returns an error if a child of an undeclared kind has the place of an existing one: only the case of the kind or the apiVersion
 // differs, and the answer does not have the existing one, which would be deleted. The group may differ if it is one of Kubernetes itself that
 // does not have the kind, as in apiVersion: v1 of a Deployment.
 func (resp *Response) checkReplaced(req *Request) error {
+	if req.observed() == 0 {
+		return nil
+	}
 	for o := range resp.Children.All() {
 		kind := o.GroupVersionKind()
-		_, exists := kinds.Kubernetes().ByKind(kind)
-		anyGroup := !exists && !strings.Contains(kind.Group, ".")
+		if _, declared := req.Expect.Kinds[kind]; declared {
+			continue
+		}
 		for declared := range req.Expect.Kinds {
-			if declared == kind || declared.Group != kind.Group && !anyGroup || !strings.EqualFold(declared.Kind, kind.Kind) || req.Children == nil {
+			if !strings.EqualFold(declared.Kind, kind.Kind) || declared.Group != kind.Group && !anyGroup(kind) {
 				continue
 			}
 			have := req.Children.Get(declared, object.KeyOf(o))
@@ -76,14 +108,17 @@ func (resp *Response) checkReplaced(req *Request) error {
 				continue
 			}
 			warning, wrong := undeclared(o, req)
-			if warning == "" {
-				continue
-			}
-			field, i := req.Shape.children(), resp.Indexes[object.RefOf(o)]
-			return within(fmt.Errorf("%s[%d]%s: %s; the %s of this name, which the answer does not have, would be deleted", field, i, describe(o.Map()), warning, groupName(declared)), field, i, wrong)
+			at := childAt{req.Shape.children(), resp.Indexes[object.RefOf(o)], o.Map()}
+			return at.fault(fmt.Errorf("%s; the %s of this name, which the answer does not have, would be deleted", warning, groupName(declared)), wrong)
 		}
 	}
 	return nil
+}
+
+// anyGroup reports whether a kind that is not declared may be meant as one of the same name in any group.
+func anyGroup(kind object.Kind) bool {
+	_, exists := kinds.Kubernetes().ByKind(kind)
+	return !exists && !strings.Contains(kind.Group, ".")
 }
 
 // newChild checks one child and completes it, or a copy of it if others use it too.
@@ -224,13 +259,10 @@ func labelSet(all map[string]any) labels.Set {
 	return have
 }
 
-// undeclared returns a text if the kind of a child is not declared, and "" otherwise. It says what was probably meant, or how to
-// declare the kind. wrong is the field that is probably wrong.
+// undeclared says about a child whose kind is not declared what was probably meant, or how to declare the kind. wrong is the field that is
+// probably wrong.
 func undeclared(o *object.Object, req *Request) (text, wrong string) {
 	kind, declared := o.GroupVersionKind(), req.Expect.Kinds
-	if _, found := declared[kind]; found {
-		return "", ""
-	}
 	wrong = "kind"
 	for k := range declared {
 		if k.Kind == kind.Kind {

@@ -45,7 +45,7 @@ var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSel
 func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) {
 	resp := &Response{Shape: Customizing}
 	if err := misspelled(answer); err != nil {
-		resp.Warnings = append(resp.Warnings, fmt.Errorf("%w; it is ignored, so that there are no related objects", err))
+		resp.warn(func() error { return fmt.Errorf("%w; it is ignored, so that there are no related objects", err) })
 	}
 	items, ok := answer[fieldRelated].([]any)
 	if !ok && answer[fieldRelated] != nil {
@@ -61,7 +61,9 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 			return nil, within(fmt.Errorf("%s: %w", RelatedField(i), err), fieldRelated, i)
 		}
 		if unknown != nil {
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", RelatedField(i), rule.ignored(unknown)), fieldRelated, i))
+			resp.warn(func() error {
+				return within(fmt.Errorf("%s: %w", RelatedField(i), rule.ignored(unknown)), fieldRelated, i)
+			})
 		}
 		if names += len(rule.Names); names > maxRelatedNames {
 			return nil, fmt.Errorf("%s: there are more than %d names in the answer: select by labels or by namespaces", RelatedField(i), maxRelatedNames)

@@ -163,7 +163,7 @@ type Response struct {
 
 	Related  []RelatedRule // of a customize hook, whose response has no other field
 	Events   []Event       // to record on the parent
-	Warnings []error       // about mistakes that were tolerated, for events on the parent
+	Warnings []error       // about mistakes that were tolerated, for events on the parent; see MaxWarnings
 	Unread   error         // the warning that all children are deleted, for no reason that the script has read, or that the webhook says; nil: none
 
 	// Indexes are the positions of the children in the list that the hook returned; see Place.
@@ -171,6 +171,8 @@ type Response struct {
 
 	// FillTimes says that conditions in Status may leave out lastTransitionTime, which is then filled in.
 	FillTimes bool
+
+	further int // how many warnings there are beside those in Warnings, while the answer is decoded
 
 	// locate adds the place in the script to an error about the response; nil for the response of a webhook.
 	locate func(error) error

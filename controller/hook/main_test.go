@@ -80,6 +80,7 @@ type program struct {
 	ported   bool
 	language string // which it pretends to be written in
 	quoted   string // what it pretends to have in a string
+	located  func() // is called with each error about the answer; may be nil
 	call     func(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error)
 }
 
@@ -88,6 +89,9 @@ func (p *program) Ported() bool            { return p.ported }
 func (p *program) Language() string        { return p.language }
 func (p *program) Quotes(text string) bool { return p.quoted == text }
 func (p *program) ResultError(fn string, _ map[string]any, at engine.Path, msg, hint string) *engine.Error {
+	if p.located != nil {
+		p.located()
+	}
 	return &engine.Error{Kind: engine.KindResult, Func: fn, At: at, Msg: msg, Hint: hint}
 }
 func (p *program) LookupError(fn string, l engine.Lookup, msg, hint string) *engine.Error {

@@ -30,6 +30,31 @@ func within(err error, path ...any) error {
 	return &faultAt{error: err, path: append(slices.Clip(engine.Path(path)), inner.path...), hint: inner.hint}
 }
 
+// MaxWarnings is how many warnings about one answer are made. A last one says how many more there are: each costs the search for its place
+// in the script and an event, and most often all have the same cause.
+const MaxWarnings = 20
+
+// warn adds a warning. what is called if it is one of the first.
+func (r *Response) warn(what func() error) {
+	if len(r.Warnings) == MaxWarnings {
+		r.further++
+		return
+	}
+	r.Warnings = append(r.Warnings, what())
+}
+
+// endWarnings adds the places to the warnings, and the last one if there are too many.
+func (r *Response) endWarnings() {
+	for i, warning := range r.Warnings {
+		if r.locate != nil {
+			r.Warnings[i] = r.locate(warning)
+		}
+	}
+	if r.further > 0 {
+		r.Warnings = append(r.Warnings, fmt.Errorf("and %d more warnings about the answer", r.further))
+	}
+}
+
 // absentError returns the error about a text that was made of a missing value.
 func absentError(found *absent.Text) error {
 	path := found.At

@@ -30,7 +30,7 @@ type Script struct {
 	Log           func(req *Request, m engine.Message)                             // called with each line that the script prints; may be nil
 	Key           func(ctx context.Context, parent *object.Object) ([]byte, error) // of the random values for a parent; nil: there is none
 	Now           func() time.Time                                                 // returns request.now; default time.Now
-	Observe       func(took time.Duration, err error)                              // called after each call; may be nil
+	Observe       func(took time.Duration, err error)                              // called after each call, when its answer was checked; may be nil
 }
 
 // Call calls the function. A response that is not valid is an [*engine.Error] of kind Result.
@@ -38,8 +38,11 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	redactor := req.redactor(ctx)
 	prints := s.printer(req, redactor)
 	defer prints.flush()
-	back := &passedBack{children: req.Children}
+	back, began := &passedBack{children: req.Children}, time.Now()
 	resp, err := s.run(ctx, req, prints, s.random(req, redactor, back))
+	if s.Observe != nil {
+		s.Observe(time.Since(began), err)
+	}
 	if err != nil {
 		return nil, redactor.Error(err)
 	}
@@ -67,7 +70,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer, random 
 	if s.Log != nil {
 		env.Log = prints.print
 	}
-	answer, err := s.call(ctx, arg, env)
+	answer, err := s.Program.Call(ctx, s.Function, arg, env)
 	if err != nil && s.Explain != nil {
 		return nil, s.Explain(err)
 	}
@@ -82,14 +85,15 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer, random 
 			return nil, err
 		}
 	}
-	resp, err := decode(answer, req, how)
+	resp, err := decode(ctx, answer, req, how)
+	if err != nil && ctx.Err() != nil {
+		return nil, s.fault(&engine.Error{Kind: engine.KindCanceled, Msg: "canceled by its caller"})
+	}
 	if err != nil {
 		return nil, s.resultError(answer, err)
 	}
 	resp.locate = func(err error) error { return s.resultError(answer, err) }
-	for i, warning := range resp.Warnings {
-		resp.Warnings[i] = resp.locate(warning)
-	}
+	resp.endWarnings()
 	if err := unread(req, resp); err != nil {
 		resp.Unread = resp.locate(err)
 	}
@@ -97,14 +101,14 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer, random 
 }
 
 // absent returns the search for texts in the answer to a request that were made of a missing value.
-func (s *Script) absent(request map[string]any) absent.Search {
+func (s *Script) absent(request map[string]any) *absent.Search {
 	p, ok := s.Program.(engine.Written)
 	if !ok {
-		return absent.Search{}
+		return &absent.Search{}
 	}
 	observed := maps.Clone(request)
 	delete(observed, "controller") // it has the source text of the script
-	return absent.Search{Language: p.Language(), Request: observed, Quotes: p.Quotes}
+	return &absent.Search{Language: p.Language(), Request: observed, Quotes: p.Quotes}
 }
 
 // resultError returns the error for an answer that is not valid.
@@ -117,15 +121,6 @@ func (s *Script) resultError(answer map[string]any, err error) error {
 		return p.ResultError(s.Function, answer, at.path, err.Error(), at.hint)
 	}
 	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error(), Hint: at.hint}
-}
-
-func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (map[string]any, error) {
-	began := time.Now()
-	answer, err := s.Program.Call(ctx, s.Function, arg, env)
-	if s.Observe != nil {
-		s.Observe(time.Since(began), err)
-	}
-	return answer, err
 }
 
 // Quiet returns a copy whose calls are neither logged nor counted.
@@ -168,15 +163,41 @@ func (s *Script) unwrap(answer map[string]any, shape Shape, now time.Time, how *
 			text, _ := resp.Content() // it was read before
 			return repeated(text)
 		}
-		if body, err = bodyObject(resp); err != nil {
-			err = s.resultError(answer, err)
-		}
+		body, err = s.body(resp, answer)
 	case http.StatusTooManyRequests:
 		err = retryAfter(resp.Header("Retry-After"), now)
 	default:
 		err = &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", resp.Code, resp.Text())}
 	}
 	return body, err
+}
+
+// body returns the body of a response that the script answered. What is decoded of its text is limited like an answer.
+func (s *Script) body(resp httpanswer.Response, answer map[string]any) (map[string]any, error) {
+	content, err := resp.Content()
+	if err != nil {
+		return nil, s.resultError(answer, err)
+	}
+	if fault := engine.CheckText(content, s.Limits); fault != nil {
+		return nil, s.fault(fault)
+	}
+	body, err := bodyObject(resp)
+	if err != nil {
+		return nil, s.resultError(answer, err)
+	}
+	if fault := engine.CheckAnswer(body, s.Limits); fault != nil && content != nil {
+		return nil, s.fault(fault)
+	}
+	return body, nil
+}
+
+// fault returns an error of the engine with the place of the function.
+func (s *Script) fault(e *engine.Error) error {
+	e.Func, e.Pos.File = s.Function, s.Name
+	if p, ok := s.Program.(engine.Placed); ok {
+		e.Pos = p.Place(s.Function)
+	}
+	return e
 }
 
 func bodyObject(resp httpanswer.Response) (map[string]any, error) {

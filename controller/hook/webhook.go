@@ -19,6 +19,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	strictjson "sigs.k8s.io/json"
 
+	"metascript/controller/absent"
 	"metascript/controller/bodies"
 	"metascript/controller/connection"
 	"metascript/controller/etags"
@@ -126,18 +127,18 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, endpoint En
 	}
 	defer drain(resp.Body)
 	if code := resp.StatusCode; cached.ETag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
-		return w.again(cached, req, key)
+		return w.again(ctx, cached, req, key)
 	}
 	answer, err := w.receive(ctx, resp, req, key)
 	return answer, w.withoutPage(err, resp)
 }
 
 // again returns the response that was cached.
-func (w *Webhook) again(cached etags.Response, req *Request, key etags.Key) (*Response, error) {
+func (w *Webhook) again(ctx context.Context, cached etags.Response, req *Request, key etags.Key) (*Response, error) {
 	if req.Settled != nil && req.Settled(cached.ID) {
 		return &Response{Shape: req.Shape, Cached: cached.ID, Settled: true}, nil
 	}
-	answer, err := w.read(cached.Body, req)
+	answer, err := w.read(ctx, cached.Body, req)
 	if err != nil {
 		w.Cache.Drop(key) // so that the server sends it again
 		return nil, err
@@ -194,7 +195,7 @@ func drain(body io.ReadCloser) {
 }
 
 // read decodes and checks the text of a response.
-func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
+func (w *Webhook) read(ctx context.Context, body []byte, req *Request) (*Response, error) {
 	answer, err := decodeJSON(body)
 	if err != nil {
 		return nil, notAnObject(err, body)
@@ -204,13 +205,14 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	return w.decode(answer, req, func() []error { return repeated(body) })
+	return w.decode(ctx, answer, req, func() []error { return repeated(body) })
 }
 
 // decode converts and checks a response. See decodeOptions.twice.
-func (w *Webhook) decode(answer map[string]any, req *Request, twice func() []error) (*Response, error) {
-	resp, err := decode(answer, req, decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true, twice: twice})
+func (w *Webhook) decode(ctx context.Context, answer map[string]any, req *Request, twice func() []error) (*Response, error) {
+	resp, err := decode(ctx, answer, req, decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true, twice: twice, absent: &absent.Search{}})
 	if err == nil {
+		resp.endWarnings()
 		resp.Unread = silent(answer, req)
 	}
 	return resp, err

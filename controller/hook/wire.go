@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -75,11 +76,11 @@ type decodeOptions struct {
 
 	twice func() []error // returns an error for each key of the answer that occurs twice, of which a value is lost; may be nil
 
-	absent absent.Search // finds texts that a script made of a missing value
+	absent *absent.Search // finds texts that a script made of a missing value
 }
 
 // decode converts and checks a response.
-func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
+func decode(ctx context.Context, answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
 	if err := checkForm(answer, req.Shape, how); err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 			if how.strict && how.absent.Certain() {
 				return nil, within(fmt.Errorf("%s: %w", field, absentError(found)), field)
 			}
-			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", field, absentError(found)), field))
+			resp.warn(func() error { return within(fmt.Errorf("%s: %w", field, absentError(found)), field) })
 		}
 	}
 	if resp.ResyncAfter, err = decodeSeconds(answer[fieldResync]); err != nil {
@@ -125,13 +126,13 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 		if how.strict {
 			return nil, err
 		}
-		resp.Warnings = append(resp.Warnings, err) // Metacontroller has no such field
+		resp.warn(func() error { return err }) // Metacontroller has no such field
 	}
 	items, err := decodeChildren(answer, req, how)
 	if err != nil {
 		return nil, err
 	}
-	if err := resp.desire(items, req, how); err != nil {
+	if err := resp.desire(ctx, items, req, how); err != nil {
 		return nil, err
 	}
 	return resp, nil

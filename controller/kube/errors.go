@@ -105,13 +105,30 @@ func (e *RefusedError) Status() metav1.Status { return e.status }
 
 // Join joins the errors of several writes. It leaves out nil errors, and each [ErrRequeue] if there is any other error, so
 // that it does not hide that one. Errors with the same cause become one error, which names the first object and counts the
-// others.
+// others. Of errors with more than maxJoined causes, the first ones are joined, and a last one counts the others.
 func Join(failed ...error) error {
 	others := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, ErrRequeue) })
 	if len(others) > 0 {
-		return errors.Join(fold(others)...)
+		return errors.Join(first(fold(others))...)
 	}
 	return errors.Join(failed...)
+}
+
+// maxJoined is how many errors of writes are joined: an answer with thousands of children can have as many errors.
+const maxJoined = 20
+
+// first returns the first maxJoined errors, and an error that counts the others. If the API server denied something, that is among them.
+func first(failed []error) []error {
+	more := len(failed) - maxJoined
+	if more <= 0 {
+		return failed
+	}
+	shown := slices.Clone(failed[:maxJoined])
+	denies := func(err error) bool { return Forbidden(err) != nil }
+	if at := slices.IndexFunc(failed, denies); at >= maxJoined {
+		shown[maxJoined-1] = failed[at]
+	}
+	return append(shown, fmt.Errorf("and %d more errors", more))
 }
 
 // fold combines errors that have the same cause, such as a kind that is not permitted.

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,5 +74,20 @@ func TestRefusedNamesField(t *testing.T) {
 		if field, refused := Refused(c.err); field != c.field || refused != c.refused {
 			t.Errorf("%s: got %q, %t", name, field, refused)
 		}
+	}
+}
+
+func TestManyErrorsAreCounted(t *testing.T) {
+	var failed []error
+	for i := range 1000 {
+		failed = append(failed, fmt.Errorf("create Pod %d: no", i))
+	}
+	if got := strings.Split(Join(failed...).Error(), "\n"); len(got) != maxJoined+1 || got[0] != "create Pod 0: no" || got[maxJoined] != "and 980 more errors" {
+		t.Errorf("%d lines: %q", len(got), got)
+	}
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(`User "a" cannot create resource "pods"`))
+	failed[500] = fmt.Errorf("create Pod 500: %w", denied)
+	if Forbidden(Join(failed...)) == nil {
+		t.Error("what the API server denied is not among the errors")
 	}
 }

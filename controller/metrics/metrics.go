@@ -22,13 +22,13 @@ type Metrics struct {
 	queues   *queues
 	Requests *Requests
 
-	syncs, scripts *prometheus.HistogramVec
-	errors         *prometheus.CounterVec
-	reloads        *prometheus.CounterVec
-	results        *prometheus.CounterVec
-	mismatches     *prometheus.CounterVec
-	comparisons    *prometheus.CounterVec
-	shadowed       *prometheus.CounterVec
+	syncs, plans, scripts *prometheus.HistogramVec
+	errors                *prometheus.CounterVec
+	reloads               *prometheus.CounterVec
+	results               *prometheus.CounterVec
+	mismatches            *prometheus.CounterVec
+	comparisons           *prometheus.CounterVec
+	shadowed              *prometheus.CounterVec
 }
 
 // The labels that name a controller are those of Metacontroller's metrics.
@@ -60,7 +60,8 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		queues: newQueues(r), Requests: newRequests(r),
 		syncs:       r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
-		scripts:     r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
+		plans:       r.histograms("metascript_plan_duration_seconds", "How long one comparison of an answer of a hook with the existing children took, without writes.", buckets, nameLabel, typeLabel),
+		scripts:     r.histograms("metascript_script_duration_seconds", "How long one call of a script and the check of its answer took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
 		errors:      r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
 		results:     r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
 		mismatches:  r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
@@ -93,6 +94,13 @@ func (m *Metrics) Controller(kind, name string) *Controller {
 	}
 	m.mismatches.WithLabelValues(name, kind) // from the beginning, as 0
 	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
+}
+
+// Planned counts a comparison of an answer with the existing children.
+func (c *Controller) Planned(took time.Duration) {
+	if c != nil {
+		c.of.plans.WithLabelValues(c.name, c.kind).Observe(took.Seconds())
+	}
 }
 
 // Synced counts a sync with its result, as package failures has it, and with where its answer comes from, as package remember has it.
@@ -155,6 +163,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.queues.Forget(queue)
 	gone := prometheus.Labels{nameLabel: name, typeLabel: kind}
 	m.syncs.DeletePartialMatch(gone)
+	m.plans.DeletePartialMatch(gone)
 	m.scripts.DeletePartialMatch(gone)
 	m.errors.DeletePartialMatch(gone)
 	m.reloads.DeletePartialMatch(gone)

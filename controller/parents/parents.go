@@ -196,11 +196,20 @@ func (w *Writer) noteStored(stored, written *object.Object, response *hook.Respo
 	}
 	// The hook did not return observedGeneration. Metacontroller adds it too, so that many schemas lack it.
 	lost = slices.DeleteFunc(lost, func(field string) bool { return field == "status.observedGeneration" })
-	if slices.ContainsFunc(lost, func(field string) bool { return !slices.Contains(w.Memory.unstored.reported, field) }) {
+	if hasOther(lost, w.Memory.unstored.reported) {
 		text, at := w.notStoredMessage(stored, lost), response.StatusField(hook.Field{Path: lost[0], Key: true})
 		w.Memory.unstored.reported, w.Memory.unstored.text = lost, response.Locate(at, errors.New(text)).Error()
 		w.Events.Warning(stored, "StatusNotStored", "%v", response.Problem(at, text, ""))
 	}
+}
+
+// hasOther reports whether a field is not among those that were reported.
+func hasOther(fields, reported []string) bool {
+	known := make(map[string]bool, len(reported))
+	for _, field := range reported {
+		known[field] = true
+	}
+	return slices.ContainsFunc(fields, func(field string) bool { return !known[field] })
 }
 
 // maxLostFields is how many fields a message names.

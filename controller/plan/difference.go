@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"metascript/controller/object"
+	"metascript/controller/scalar"
 	"metascript/engine/packed"
 	"metascript/engine/tree"
 )
@@ -94,7 +95,7 @@ func eachIn(path Path, a, b any, yield func(at Path, a, b any) bool) bool {
 			}
 			return true
 		}
-	} else if equalScalar(a, b) {
+	} else if scalar.Equal(a, b) {
 		return true
 	}
 	return yield(path, a, b)
@@ -197,7 +198,7 @@ func (l lacking) value(path Path, have, want any) Path {
 			return l.list(path, list, want)
 		}
 	default:
-		if equalScalar(have, want) {
+		if scalar.Equal(have, want) {
 			return nil
 		}
 	}

@@ -1,18 +1,13 @@
 package plan
 
 import (
-	"encoding/base64"
 	"fmt"
-	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"metascript/controller/builtin"
 	"metascript/controller/object"
+	"metascript/controller/scalar"
 	"metascript/engine/tree"
 )
 
@@ -66,14 +61,14 @@ func Spellings(stored, want *object.Object) []Spelling {
 	desired := WithoutNulls(want.Map())
 	builtin.Normalize(desired)
 	var found []Spelling
-	spellings(nil, contentOf(stored), desired, func(s Spelling) {
+	spellings(nil, contentOf(stored), desired, newMeaning(), func(s Spelling) {
 		s.secret = want.GetKind() == "Secret"
 		found = append(found, s)
 	})
 	return found
 }
 
-func spellings(path Path, have tree.Map, want map[string]any, add func(Spelling)) {
+func spellings(path Path, have tree.Map, want map[string]any, m *meaning, add func(Spelling)) {
 	for key, wanted := range tree.GoMap(want).All() {
 		at := path.to(key)
 		if notWritten(path, key) {
@@ -82,7 +77,7 @@ func spellings(path Path, have tree.Map, want map[string]any, add func(Spelling)
 		value, there := have.Get(key)
 		switch {
 		case there:
-			spellingsIn(at, value, wanted, add)
+			spellingsIn(at, value, wanted, m, add)
 		case !hollow(wanted):
 			add(Spelling{Path: slices.Clone(at), Wanted: wanted, Same: zero(wanted)})
 		}
@@ -96,26 +91,26 @@ func notWritten(path Path, key string) bool {
 		path.is("metadata", "annotations") && slices.Contains(marks, key)
 }
 
-func spellingsIn(path Path, have, want any, add func(Spelling)) {
+func spellingsIn(path Path, have, want any, m *meaning, add func(Spelling)) {
 	switch w := want.(type) {
 	case map[string]any:
 		if h, ok := tree.MapOf(have); ok {
-			spellings(path, h, w, add)
+			spellings(path, h, w, m, add)
 			return
 		}
 	case []any:
 		if h, ok := tree.ArrayOf(have); ok && h.Len() == len(w) && inOrder(h, w) {
 			for i := range w {
-				spellingsIn(path.to(i), h.Index(i), w[i], add)
+				spellingsIn(path.to(i), h.Index(i), w[i], m, add)
 			}
 			return
 		}
 	default:
-		if equalScalar(have, want) {
+		if scalar.Equal(have, want) {
 			return
 		}
 	}
-	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: sameMeaning(have, want) || builtin.IsUnset(path.name(), want)})
+	add(Spelling{Path: slices.Clone(path), Wanted: want, Stored: have, Same: m.same(have, want) || builtin.IsUnset(path.name(), want)})
 }
 
 // inOrder reports whether items of the same index belong together: they have the same key, if they have one.
@@ -135,18 +130,27 @@ func inOrder(have tree.Array, want []any) bool {
 // sameMeaning reports whether have, as the API server stores a value, means the same as want, as a hook returned it. Maps may have more
 // fields, lists more items, and an empty text may have a value, which are defaults. It does not know the types of fields, so texts that
 // are not quantities, durations, times, addresses or base64 may count as such.
-func sameMeaning(have, want any) bool {
-	m := meaning{maxCompared}
-	return m.same(have, want)
+func sameMeaning(have, want any) bool { return newMeaning().same(have, want) }
+
+// A meaning compares values as sameMeaning does. Items that are not at the same index of two lists are looked for at the others, which takes
+// time in proportion to the square of their number. So only a number of values is compared for it, in all comparisons together; then items
+// at other indexes count as different. The same objects have the same result each time.
+type meaning struct {
+	more      int // how many more values are compared at other indexes
+	elsewhere int // how many of the lists around the current value are compared at another index
 }
 
-// A meaning compares two values as sameMeaning does. It looks for so many more items at other indexes of lists.
-type meaning struct{ more int }
+// maxCompared is how many values are compared at other indexes.
+const maxCompared = 50_000
 
-// maxCompared is how many items are looked for at other indexes of lists.
-const maxCompared = 10_000
+func newMeaning() *meaning { return &meaning{more: maxCompared} }
 
 func (m *meaning) same(have, want any) bool {
+	if m.elsewhere > 0 {
+		if m.more--; m.more < 0 {
+			return false
+		}
+	}
 	switch want := want.(type) {
 	case map[string]any:
 		h, ok := tree.MapOf(have)
@@ -158,7 +162,7 @@ func (m *meaning) same(have, want any) bool {
 	if have == nil {
 		return zero(want)
 	}
-	return want == "" || equalScalar(have, want) || sameText(fmt.Sprint(have), fmt.Sprint(want))
+	return want == "" || scalar.Equal(have, want) || scalar.SameText(fmt.Sprint(have), fmt.Sprint(want))
 }
 
 // holds reports whether have has all fields of want with the same meaning.
@@ -178,8 +182,9 @@ func (m *meaning) has(have tree.Array, want []any) bool {
 	find := func(item any, from int) bool {
 		for i := range have.Len() {
 			at := (from + i) % have.Len() // most often it is at the same index
-			if i > 0 {
-				m.more--
+			if i == 1 {
+				m.elsewhere++
+				defer func() { m.elsewhere-- }()
 			}
 			if m.more < 0 && i > 0 {
 				return false
@@ -207,43 +212,5 @@ func zero(v any) bool {
 	case nil:
 		return true
 	}
-	return v == "" || v == false || equalScalar(v, int64(0))
-}
-
-// sameText reports whether two texts are forms of one quantity, duration, time or address, or of the same bytes in base64.
-func sameText(a, b string) bool {
-	if quantity.MatchString(a) && quantity.MatchString(b) {
-		x, err := resource.ParseQuantity(a)
-		y, err2 := resource.ParseQuantity(b)
-		x.RoundUp(resource.Milli) // as the API server stores CPU
-		y.RoundUp(resource.Milli)
-		if err == nil && err2 == nil && x.Cmp(y) == 0 {
-			return true
-		}
-	}
-	return sameParsed(a, b, time.ParseDuration) || sameParsed(a, b, parseTime) || sameParsed(a, b, netip.ParseAddr) ||
-		sameParsed(a, b, netip.ParsePrefix) || sameParsed(a, b, parseBase64)
-}
-
-// quantity matches quantities of up to two digits in the exponent: a comparison takes time and memory for each zero of the number.
-var quantity = regexp.MustCompile(`^[+-]?[0-9.]{1,30}([eE][+-]?[0-9]{1,2}|[numkKMGTPE]i?)?$`)
-
-func sameParsed[T comparable](a, b string, parse func(string) (T, error)) bool {
-	x, err := parse(a)
-	if err != nil {
-		return false
-	}
-	y, err := parse(b)
-	return err == nil && x == y
-}
-
-func parseTime(text string) (int64, error) {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	return t.UnixNano(), err
-}
-
-// parseBase64 ignores line breaks, as the API server does.
-func parseBase64(text string) (string, error) {
-	data, err := base64.StdEncoding.DecodeString(text)
-	return string(data), err
+	return v == "" || v == false || scalar.Equal(v, int64(0))
 }

@@ -137,13 +137,21 @@ func identifies(key string, list tree.Array) bool {
 	seen := make(map[string]bool, list.Len())
 	for i := range list.Len() {
 		value, _ := readMap(list.Index(i)).Get(key)
-		if value == nil || seen[identity(value)] {
+		if value == nil || !tree.AtMost(value, maxIdentity) {
 			return false
 		}
-		seen[identity(value)] = true
+		id := identity(value)
+		if seen[id] {
+			return false
+		}
+		seen[id] = true
 	}
 	return true
 }
+
+// maxIdentity is how many values a map or a list has at most that identifies an item. The key of an item is a text or a number. Anything
+// else is compared as its JSON, which would take long if it had lists with such items in it.
+const maxIdentity = 100
 
 // identify returns the identity of an item, whose key exists.
 func identify(item tree.Map, key string) string {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -371,5 +372,62 @@ spec:
 		if diff := cmp.Diff(any(want), stored.Map()["spec"]); diff != "" {
 			t.Errorf("spec (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A list is not merged by a field that has large values: to compare them, at each depth, would take long.
+func TestLargeValuesDoNotIdentify(t *testing.T) {
+	item := func(n int) map[string]any {
+		return map[string]any{"l": []any{map[string]any{"name": make([]any, n)}}}
+	}
+	theirs := func(n int) map[string]any {
+		m := item(n)
+		m["l"].([]any)[0].(map[string]any)["theirs"] = true
+		return m
+	}
+	for n, merges := range map[int]bool{0: true, maxIdentity - 1: true, maxIdentity: false} {
+		got := merge(tree.GoMap(theirs(n)), nil, item(n), observedOrder)
+		if _, kept := got["l"].([]any)[0].(map[string]any)["theirs"]; kept != merges {
+			t.Errorf("a name of %d values: the items are merged: %t, want %t", n, kept, merges)
+		}
+	}
+}
+
+// Items at other indexes are looked for up to a number of values, so that the time does not grow with the square of the length.
+func TestComparisonOfReorderedListsEnds(t *testing.T) {
+	list := func(n int, reversed bool) []any {
+		all := make([]any, n)
+		for i := range all {
+			at := i
+			if reversed {
+				at = n - 1 - i
+			}
+			all[i] = map[string]any{"x": fmt.Sprint("v", at)}
+		}
+		return all
+	}
+	for n, same := range map[int]bool{10: true, 150: true, 5000: false} {
+		m := newMeaning()
+		if got := m.same(list(n, true), list(n, false)); got != same || m.more < -1 && same {
+			t.Errorf("%d items in the opposite order have the same meaning: %t, want %t", n, got, same)
+		}
+	}
+	if m := newMeaning(); !m.same(list(5000, false), list(5000, false)) || m.more != maxCompared {
+		t.Error("items at the same index are not compared first, or count")
+	}
+}
+
+func TestStoppedPlanIsEmpty(t *testing.T) {
+	stopped := errors.New("stopped")
+	n := 0
+	observed, desired := setOf(pod(t, "gone", "x")), setOf(pod(t, "a", "x"), pod(t, "b", "x"))
+	plan, err := Children(observed, desired, Policy{Stopped: func() error {
+		if n++; n == 2 {
+			return stopped
+		}
+		return nil
+	}})
+	if err != stopped || len(plan.Ops) > 0 {
+		t.Errorf("the plan has %v, error %v", plan.Ops, err)
 	}
 }

@@ -21,6 +21,8 @@ type merging struct {
 	unstored bool           // want has an empty map or list that have lacks, and that the API server may not store
 	kept     Kept
 	removes  bool // a null removes the field, whoever set it
+
+	sameMeaning func(have, want any) bool
 }
 
 // merging returns the merge of want into have.
@@ -33,7 +35,7 @@ func (p Policy) merging(have, want *object.Object, method Method) (*merging, err
 	if err != nil {
 		return nil, err
 	}
-	m := &merging{have: have, want: want, text: text, last: last, desired: object.Copy(want).Map(), inPlace: inPlace(method), kept: p.Kept[have.GetUID()]}
+	m := &merging{have: have, want: want, text: text, last: last, desired: object.Copy(want).Map(), inPlace: inPlace(method), kept: p.Kept[have.GetUID()], sameMeaning: p.sameMeaning}
 	m.answered = remembered(have) == text || p.Memory.has(have, text)
 	m.removes = m.inPlace && !m.answered
 	builtin.Normalize(m.desired)
@@ -145,7 +147,7 @@ func (m *merging) order() order {
 // writeOrder returns the order in which lists are written: that of the answer, unless the write may be one that changes nothing, since
 // it is not known in which form the child was stored.
 func (m *merging) writeOrder() order {
-	if m.answered && sameMeaning(contentOf(m.have), WithoutNulls(m.desired)) {
+	if m.answered && m.sameMeaning(contentOf(m.have), WithoutNulls(m.desired)) {
 		return observedOrder
 	}
 	return desiredOrder

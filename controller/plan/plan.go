@@ -150,6 +150,9 @@ type Policy struct {
 	Kept                   map[types.UID]Kept                    // by child; see Nulls
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
 	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
+	Stopped                func() error                          // returns an error if the plan is not needed any more; it is called before each child; may be nil
+
+	meaning *meaning // of all children of a plan; nil: each comparison has its own
 }
 
 func (p Policy) mark(child *object.Object) error {
@@ -171,11 +174,18 @@ const missing = "desired and missing"
 
 // Children returns the writes that change the observed children to the desired ones: creations and updates in the order of
 // desired, then deletions in the order of observed; [ordered] says which kinds have another place. Children that are being deleted
-// are left alone. The error is about the children that cannot be planned; the plan has all others.
+// are left alone. The error is about the children that cannot be planned; the plan has all others. If it is that of policy.Stopped, the
+// plan is empty.
 func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	var plan Plan
 	var failed []error
+	policy.meaning = newMeaning()
 	for want := range desired.All() {
+		if policy.Stopped != nil {
+			if err := policy.Stopped(); err != nil {
+				return Plan{}, err
+			}
+		}
 		kind := want.GroupVersionKind()
 		op, left, err := policy.child(observed.Get(kind, object.KeyOf(want)), want, policy.Rules[kind])
 		switch {
@@ -197,6 +207,14 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	}
 	plan.Ops = ordered(plan.Ops)
 	return plan, errors.Join(failed...)
+}
+
+// sameMeaning is the function of this name, within what a plan may compare.
+func (p Policy) sameMeaning(have, want any) bool {
+	if p.meaning == nil {
+		return sameMeaning(have, want)
+	}
+	return p.meaning.same(have, want)
 }
 
 // Differs returns, in a few words, what applying want would change in have; "" if nothing. doubtful means that only the API

@@ -49,7 +49,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (op, suppre
 		op.Verb, op.Recreates = DryRun, true
 		return op, nil, nil
 	}
-	if found.differs == nil || found.doubtful && sameMeaning(contentOf(have), config.plain.Map()) {
+	if found.differs == nil || found.doubtful && p.sameMeaning(contentOf(have), config.plain.Map()) {
 		return nil, nil, nil
 	}
 	return nil, op, nil

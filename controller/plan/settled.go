@@ -2,6 +2,7 @@ package plan
 
 import (
 	"metascript/controller/object"
+	"metascript/controller/scalar"
 	"metascript/engine/tree"
 )
 
@@ -38,7 +39,7 @@ func holdsValue(have, want any) bool {
 	case nil:
 		return false // a merge drops it
 	}
-	return equalScalar(have, want)
+	return scalar.Equal(have, want)
 }
 
 // holdsList compares items at the same index. Items of a list that is merged by a key may have more fields; any other list

@@ -20,7 +20,7 @@ func StatusDifferences(stored, written *object.Object) []string {
 	have, _ := object.StatusOf(stored)["status"].(map[string]any)
 	want, _ := object.StatusOf(written)["status"].(map[string]any)
 	var lost []string
-	spellings(Path{"status"}, tree.GoMap(have), WithoutNulls(want), func(s Spelling) {
+	spellings(Path{"status"}, tree.GoMap(have), WithoutNulls(want), newMeaning(), func(s Spelling) {
 		if s.Stored == nil || !s.Same {
 			lost = append(lost, s.Path.String())
 		}

@@ -71,17 +71,21 @@ func (r *Result) add(w Write) { r.Writes = append(r.Writes, w) }
 // Without returns a copy of r without the writes that other, which is about the same parent, has too: with the same content, or to
 // remove the same child.
 func (r *Result) Without(other *Result) *Result {
-	copied := *r
+	copied, others := *r, map[object.Ref][]Write{}
+	for _, o := range other.Writes {
+		ref := object.RefOf(o.Object)
+		others[ref] = append(others[ref], o)
+	}
 	copied.Writes = slices.DeleteFunc(slices.Clone(r.Writes), func(w Write) bool {
-		return slices.ContainsFunc(other.Writes, func(o Write) bool { return sameWrite(r, w, other, o) })
+		return slices.ContainsFunc(others[object.RefOf(w.Object)], func(o Write) bool { return sameWrite(r, w, other, o) })
 	})
 	return &copied
 }
 
-// sameWrite reports whether two writes of two Results have the same effect on the same object.
+// sameWrite reports whether two writes of two Results to one object have the same effect.
 func sameWrite(r *Result, w Write, other *Result, o Write) bool {
 	switch {
-	case w.Effect != o.Effect || object.RefOf(w.Object) != object.RefOf(o.Object):
+	case w.Effect != o.Effect:
 		return false
 	case w.Effect == UpdateStatus: // without the times that are filled in
 		return reflect.DeepEqual(r.Response.Status, other.Response.Status)

@@ -114,7 +114,7 @@ type reconciliation struct {
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
-	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
+	c.caller = &call.Caller{Binding: r.binding, Object: r.object.Load, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements}
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
@@ -182,7 +182,9 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return response.ResyncAfter, err
 	}
+	began := time.Now()
 	changes, planErr := c.writer.Plan(ctx, parent, observed, response)
+	c.metrics.Planned(time.Since(began))
 	suppressed, confirmDelay := c.writer.ReportSuppressed(ctx, parent, changes.Suppressed, write)
 	if len(suppressed) > 0 || confirmDelay > 0 {
 		c.state.memory.Suppressed()

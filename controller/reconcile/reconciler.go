@@ -49,12 +49,14 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/parents"
+	"metascript/controller/plan"
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/remember"
 	"metascript/controller/throttle"
 	"metascript/controller/work"
+	"metascript/engine/tree"
 )
 
 // A Reconciler reconciles the parents of one Binding. All Reconcilers of a server share the workers and the watches, so that
@@ -80,10 +82,11 @@ type Reconciler struct {
 
 	// These fields change.
 
-	current   atomic.Pointer[call.Version] // the current version of the hooks; Swap replaces it
-	hasSynced atomic.Bool                  // whether the caches are filled and the parents in them are queued; Begin sets it
-	stops     []func()                     // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
-	overlap   overlap                      // the last result of findOverlap, the only one that uses it
+	current   atomic.Pointer[call.Version]  // the current version of the hooks; Swap replaces it
+	object    atomic.Pointer[object.Object] // the controller object as hooks see it; SetMetadata replaces it
+	hasSynced atomic.Bool                   // whether the caches are filled and the parents in them are queued; Begin sets it
+	stops     []func()                      // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
+	overlap   overlap                       // the last result of findOverlap, the only one that uses it
 
 	// These are the parts with a state that all parents share; see reconciliation for the others.
 
@@ -153,7 +156,36 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	first.Loaded = o.Loaded
 	r.fallbacks.follow(first)
 	r.current.Store(first)
+	r.object.Store(b.Controller)
 	return r
+}
+
+// SetMetadata has the hooks see the metadata of the controller object as they are now in o, from the next reconcile of each parent on. No
+// parent is reconciled because of it, as in Metacontroller. The spec that they see stays that of the version that runs.
+func (r *Reconciler) SetMetadata(o *object.Object) {
+	before := r.object.Load()
+	if before == nil || SameMetadata(before, o) {
+		return
+	}
+	now := object.Copy(before)
+	now.Map()["metadata"] = object.Copy(o).Map()["metadata"]
+	now.SetManagedFields(nil)
+	now.SetGeneration(before.GetGeneration())
+	r.object.Store(now)
+	r.epoch.Begin() // what was remembered was of the metadata before: a reconcile reads the epoch before the object
+}
+
+// SameMetadata reports whether two versions of an object have the same metadata, apart from what the API server changes with each write.
+func SameMetadata(a, b *object.Object) bool {
+	for range plan.Changes(metadataOnly(a), metadataOnly(b)) {
+		return false
+	}
+	return true
+}
+
+func metadataOnly(o *object.Object) *object.Object {
+	metadata, _ := o.At("metadata")
+	return object.New(map[string]any{"metadata": tree.Native(metadata)})
 }
 
 // Binding returns the Binding that was given to New. It must not be changed.

@@ -135,15 +135,16 @@ const maxWrites = 8
 // candidate; and how many others there are. An error of planning is reported by the reconcile, or would be if the candidate ran.
 func writes(b *binding.Binding, req *hook.Request, live, candidate *hook.Response) (all []observe.ComparedWrite, more int) {
 	now, then := preview.Children(b, req, live), preview.Children(b, req, candidate)
+	alikeNow, alikeThen := alike(now), alike(then)
 	for _, w := range then.Without(now).Writes {
 		text := w.String()
-		if slices.ContainsFunc(now.Writes, func(o preview.Write) bool { return isAlike(o, w) }) {
+		if alikeNow[doneTo(w)] {
 			text += ", with another content"
 		}
 		all = append(all, observe.ComparedWrite{Object: object.RefOf(w.Object).Clone(), Text: text})
 	}
 	for _, w := range now.Without(then).Writes {
-		if !slices.ContainsFunc(then.Writes, func(o preview.Write) bool { return isAlike(o, w) }) {
+		if !alikeThen[doneTo(w)] {
 			all = append(all, observe.ComparedWrite{Live: true, Object: object.RefOf(w.Object).Clone(), Text: "not " + w.String()})
 		}
 	}
@@ -151,7 +152,19 @@ func writes(b *binding.Binding, req *hook.Request, live, candidate *hook.Respons
 	return all[:shown], len(all) - shown
 }
 
-// isAlike reports whether two writes do the same to the same child, perhaps with another content.
-func isAlike(a, b preview.Write) bool {
-	return a.Verb == b.Verb && object.RefOf(a.Object) == object.RefOf(b.Object)
+// A done is what a write does to which child. Two writes may do the same with another content.
+type done struct {
+	verb  plan.Verb
+	child object.Ref
+}
+
+func doneTo(w preview.Write) done { return done{w.Verb, object.RefOf(w.Object)} }
+
+// alike returns what the writes of a version do.
+func alike(r *preview.Result) map[done]bool {
+	all := make(map[done]bool, len(r.Writes))
+	for _, w := range r.Writes {
+		all[doneTo(w)] = true
+	}
+	return all
 }

@@ -55,6 +55,26 @@ func ArrayOf(v any) (Array, bool) {
 	return nil, false
 }
 
+// AtMost reports whether v has at most n values, itself and all in it. It looks at no more.
+func AtMost(v any, n int) bool { return count(v, n) >= 0 }
+
+// count returns n without the number of values in v; a negative number if there are more.
+func count(v any, n int) int {
+	n--
+	if m, ok := MapOf(v); ok {
+		for _, value := range m.All() {
+			if n = count(value, n); n < 0 {
+				return n
+			}
+		}
+	} else if a, ok := ArrayOf(v); ok {
+		for i := 0; i < a.Len() && n >= 0; i++ {
+			n = count(a.Index(i), n)
+		}
+	}
+	return n
+}
+
 // Len implements Map.
 func (m GoMap) Len() int { return len(m) }
 

@@ -61,6 +61,7 @@ var layers = []string{
 	"rollout",
 	"plan",
 	"ownership",
+	"scalar",  // compares JSON scalars
 	"builtin", // fields of built-in kinds that are not returned as they were written
 	"absent",  // texts that are made of missing values
 	"scrub",   // the values of Secrets in whole objects
