@@ -51,7 +51,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 			state.secrets.Store(nil)
 		}
 		if parent := r.binding.Parent(key); parent != nil && r.binding.Reconciles(parent) && !redactor.Empty() {
-			r.states.of(key).secrets.Store(redactor)
+			r.states.of(key).secrets.Store(redactor.Kept())
 		}
 	}
 }

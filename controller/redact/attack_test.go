@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // ways are what scripts do with texts of a parent. A way may use both texts.
@@ -107,6 +108,45 @@ func TestGuessesDoNotShowValues(t *testing.T) {
 					t.Errorf("%.60q shows %q: %s", guesses, value, got)
 				}
 			}
+		}
+	}
+}
+
+// What a hook has written is not public: the status of the parent, and in children what the controller has applied.
+func TestWhatIsPublic(t *testing.T) {
+	const value = "zQx7Kp2mVw9RtB4n"
+	secret := secretWith(map[string]string{"a": value})
+	of := func(text string) *object.Object { return objecttest.ParseObject(t, text) }
+	const applied = `metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"zQx7Kp2mVw9RtB4n"}}'`
+	for text, want := range map[string]string{
+		`{apiVersion: v1, kind: Site, metadata: {name: x}, spec: {a: zQx7Kp2mVw9RtB4n}}`:                                                                                      value,
+		`{apiVersion: v1, kind: Site, metadata: {name: zqx7kp2mvw9rtb4n}}`:                                                                                                    value,
+		`{apiVersion: v1, kind: Site, metadata: {name: x}, status: {a: zQx7Kp2mVw9RtB4n}}`:                                                                                    Mark,
+		`{apiVersion: v1, kind: Site, metadata: {name: x, uid: zQx7Kp2mVw9RtB4n}}`:                                                                                            Mark,
+		`{apiVersion: v1, kind: Secret, metadata: {name: x, annotations: {b: "1", ` + applied + `}}, data: {a: elF4N0twMm1WdzlSdEI0bg==}, stringData: {b: zQx7Kp2mVw9RtB4n}}`: Mark,
+		`{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {b: zQx7Kp2mVw9RtB4n}}}`:                                                                                  value,
+	} {
+		r := New()
+		r.Add(secret)
+		r.AddRequest(of(text), nil, nil)
+		if got := r.Text(value); got != want {
+			t.Errorf("the parent %s: got %s", text, got)
+		}
+	}
+	for text, want := range map[string]string{
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                                        Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: zqx7kp2mvw9rtb4n, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                         Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"b"}}'}}, data: {b: zQx7Kp2mVw9RtB4n}}`: value,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {b: zQx7Kp2mVw9RtB4n}}`:                                                                                        value,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, managedFields: [{manager: metacontroller, operation: Apply}]}, data: {b: zQx7Kp2mVw9RtB4n}}`:                          Mark,
+	} {
+		children := &object.Set{}
+		children.Put(of(text))
+		r := New()
+		r.Add(secret)
+		r.AddRequest(of(`{apiVersion: v1, kind: Site, metadata: {name: x}}`), children, nil)
+		if got := r.Text(value); got != want {
+			t.Errorf("the child %s: got %s", text, got)
 		}
 	}
 }

@@ -2,10 +2,13 @@ package redact
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/object"
 	"metascript/controller/secretvalues"
@@ -22,8 +25,14 @@ type public struct {
 	objects  []*object.Object
 	sets     []*object.Set
 	children []*object.Set
-	made     *publicText // of all these; nil: not made yet
+	made     *publicText     // of all these; nil: not made yet
+	known    map[string]bool // what was asked of made
+	left     int             // how many bytes may still be compared
 }
+
+// maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that,
+// nothing more is public.
+const maxCompared = 512 << 20
 
 // add changes what is public.
 func (p *public) add(change func()) {
@@ -50,7 +59,23 @@ const shortestPiece = 3
 
 // has reports whether a part of a value is public. The part is folded.
 func (p *public) has(part string) bool {
-	t, bare := p.text(), appendBare(nil, part)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made == nil {
+		p.made, p.known, p.left = p.text(), map[string]bool{}, maxCompared
+	}
+	is, found := p.known[part]
+	if !found && p.left > 0 {
+		p.left -= p.made.size() * bits.Len(uint(len(part)))
+		is = p.made.hasPart(part)
+		p.known[part] = is
+	}
+	return is
+}
+
+// hasPart is has of public.
+func (t *publicText) hasPart(part string) bool {
+	bare := appendBare(nil, part)
 	if len(bare) == 0 {
 		return bytes.Contains(t.folded, []byte(part))
 	}
@@ -70,13 +95,8 @@ func (p *public) has(part string) bool {
 	return len(bare)-begin < piece && begin >= 2*shortestPiece || t.has(bare[min(begin, len(bare)-piece):])
 }
 
-// text returns the public text.
+// text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.made != nil {
-		return p.made
-	}
 	t := &publicText{left: maxDecoded}
 	for _, text := range p.texts {
 		t.value(text)
@@ -94,7 +114,6 @@ func (p *public) text() *publicText {
 			t.child(o)
 		}
 	}
-	p.made = t
 	return t
 }
 
@@ -109,6 +128,10 @@ type publicText struct {
 // maxDecoded is how many bytes of public texts are decoded: this costs much more than the rest, and the objects can be large.
 const maxDecoded = 256 << 10
 
+func (t *publicText) size() int {
+	return len(t.folded) + len(t.values) + len(t.keys) + len(t.all) + len(t.decoded)
+}
+
 func (t *publicText) has(bare []byte) bool {
 	return bytes.Contains(t.values, bare) || bytes.Contains(t.all, bare) || bytes.Contains(t.keys, bare) || bytes.Contains(t.decoded, bare)
 }
@@ -116,7 +139,7 @@ func (t *publicText) has(bare []byte) bool {
 // metadata are the fields of metadata that a user can write.
 var metadata = []string{"name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences"}
 
-// object adds an object. Of a Secret, only metadata is added.
+// object adds an object without its status, which a controller writes. Of a Secret, only metadata is added.
 func (t *publicText) object(o *object.Object) {
 	t.metadata(o)
 	content, _ := tree.MapOf(o.Value())
@@ -124,7 +147,7 @@ func (t *publicText) object(o *object.Object) {
 		return
 	}
 	for key, value := range content.All() {
-		if key != "metadata" {
+		if key != "metadata" && key != "status" {
 			t.key(key)
 			t.any(value)
 		}
@@ -150,10 +173,9 @@ func (t *publicText) metadata(o *object.Object) {
 	}
 }
 
-// child adds a child: its metadata, and what somebody else has written into it. The hook may have written values of Secrets into the rest, and
-// who reads a text about the parent may not read the child. If it is not known what the hook has written, only metadata is added.
+// child adds a child. The hook may have written values of Secrets into it, also as its name, and who reads a text about the parent may not read
+// the child. So of what a controller has applied, only what somebody else has written into it is added, if that is known.
 func (t *publicText) child(o *object.Object) {
-	t.metadata(o)
 	applied := ""
 	for key, text := range o.GetAnnotations() {
 		if secretvalues.IsApplied(key) {
@@ -161,14 +183,24 @@ func (t *publicText) child(o *object.Object) {
 		}
 	}
 	content, _ := tree.MapOf(o.Value())
-	if content == nil || applied == "" || secretvalues.Is(o) {
-		return
-	}
-	for key, value := range content.All() {
-		if key != "metadata" {
-			t.others(value, applied)
+	switch {
+	case content == nil || applied == "" && isApplied(o):
+	case applied == "":
+		t.object(o)
+	case !secretvalues.Is(o):
+		for key, value := range content.All() {
+			if key != "metadata" && key != "status" {
+				t.others(value, applied)
+			}
 		}
 	}
+}
+
+// isApplied reports whether a controller has written an object by server-side apply.
+func isApplied(o *object.Object) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Operation == metav1.ManagedFieldsOperationApply && strings.HasPrefix(entry.Manager, "metacontroller")
+	})
 }
 
 // others adds the texts in a value that are not in applied.

@@ -146,6 +146,13 @@ func (r *Redactor) AddRequest(parent *object.Object, children, related *object.S
 	})
 }
 
+// Kept returns a Redactor with the Secrets and texts of r, and without what is public, which may be large.
+func (r *Redactor) Kept() *Redactor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &Redactor{seen: r.seen, secrets: r.secrets, past: r.past, texts: r.texts}
+}
+
 // Text returns text without the values of Secrets.
 func (r *Redactor) Text(text string) string {
 	return r.Texts([]string{text})[0]

@@ -29,13 +29,17 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 			}
 		}
 	}
+	tiny := make([]map[string][]Found, len(texts))
+	for i, text := range texts {
+		tiny[i] = inQuotes(text)
+	}
 	for _, v := range values {
 		for _, r := range readings {
 			r.search(v)
 		}
-		for _, tiny := range v.tiny {
-			for i, text := range texts {
-				found[i] = append(found[i], quoted(text, tiny)...)
+		for i := range texts {
+			for _, value := range v.tiny {
+				found[i] = append(found[i], tiny[i][value]...)
 			}
 		}
 	}
@@ -126,22 +130,21 @@ func joined(runs []run) []run {
 	return out
 }
 
-// quotes are the quotation marks between which values are found that are too short for an Index.
-var quotes = []string{`"`, `'`, "`"}
-
-// quoted returns the places of a value in quotes.
-func quoted(text, value string) (found []Found) {
-	for _, quote := range quotes {
-		for _, escape := range []string{"", `\`} {
-			whole := quote + value + escape + quote
-			for at := 0; ; at++ {
-				next := strings.Index(text[at:], whole)
-				if next < 0 {
-					break
-				}
-				at += next
-				found = append(found, Found{at + len(quote), at + len(quote) + len(value), Fold(value)})
+// inQuotes returns the places of all texts in quotes that are too short for an Index.
+func inQuotes(text string) (found map[string][]Found) {
+	for i := range len(text) {
+		if strings.IndexByte("\"'`", text[i]) < 0 {
+			continue
+		}
+		for n := 1; n < shortest; n++ {
+			from, to := i+1, i+1+n
+			if end := strings.TrimPrefix(text[min(to, len(text)):], `\`); to >= len(text) || end == "" || end[0] != text[i] {
+				continue
 			}
+			if found == nil {
+				found = map[string][]Found{}
+			}
+			found[text[from:to]] = append(found[text[from:to]], Found{from, to, Fold(text[from:to])})
 		}
 	}
 	return found
