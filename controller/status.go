@@ -70,10 +70,10 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 		r.Log.Log(ctx, level, "controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
 		r.warn(c, result, written.Conditions)
 	}
-	if err := r.details.Report(c.Declaration, c.Object, status.Details(c.Declaration, result), time.Now()); err != nil {
+	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
 		return err
 	}
-	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
+	if err := r.details.Report(c.Declaration, c.Object, status.Details(c.Declaration, result), time.Now()); err != nil {
 		return err
 	}
 	why, remedy := status.WhyBlocked(c.Declaration, result)

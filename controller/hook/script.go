@@ -185,7 +185,10 @@ func (s *Script) body(resp httpanswer.Response, answer map[string]any) (map[stri
 	if err != nil {
 		return nil, s.resultError(answer, err)
 	}
-	if fault := engine.CheckAnswer(body, s.Limits); fault != nil && content != nil {
+	if content == nil {
+		return body, nil // it is a part of the answer, which was checked
+	}
+	if fault := engine.CheckAnswer(body, s.Limits); fault != nil {
 		return nil, s.fault(fault)
 	}
 	return body, nil

@@ -51,9 +51,9 @@ type Webhook struct {
 // Errors contain neither credentials nor the secret parts of the URL.
 func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	timeout := cmp.Or(max(w.Timeout, 0), defaultTimeout)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, callerKey{}, ctx), timeout)
 	defer cancel()
-	resp, err := w.call(ctx, req)
+	resp, err := w.call(limited, req)
 	var later *RetryAfter
 	switch {
 	case err == nil:
@@ -65,6 +65,10 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	return nil, &WebhookError{w.Address(), err}
 }
+
+// callerKey is the key of the context of the caller, in the context with the timeout of a call: an answer that came in time is checked as long as the
+// caller waits.
+type callerKey struct{}
 
 // A WebhookError is the error of a call of a webhook.
 type WebhookError struct {
@@ -210,6 +214,9 @@ func (w *Webhook) read(ctx context.Context, body []byte, req *Request) (*Respons
 
 // decode converts and checks a response. See decodeOptions.twice.
 func (w *Webhook) decode(ctx context.Context, answer map[string]any, req *Request, twice func() []error) (*Response, error) {
+	if of, ok := ctx.Value(callerKey{}).(context.Context); ok {
+		ctx = of
+	}
 	resp, err := decode(ctx, answer, req, decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true, twice: twice, absent: &absent.Search{}})
 	if err == nil {
 		resp.endWarnings()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -24,7 +25,7 @@ type Schemas struct {
 	Client  dynamic.ResourceInterface        // of the CustomResourceDefinitions
 	Watched func(name string) *object.Object // returns the metadata of a definition as it is now; nil if there is none of this name
 
-	mu   sync.Mutex // guards read; it is locked while a definition is read
+	mu   sync.Mutex // guards read
 	read map[string]definition
 }
 
@@ -43,22 +44,31 @@ func (s *Schemas) Of(ctx context.Context, r kube.Resource) (*schemas.Kind, error
 		return nil, nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	d, ok := s.read[name]
+	s.mu.Unlock()
 	if !ok || d.uid != watched.GetUID() || d.generation != watched.GetGeneration() {
-		var err error
-		if d, err = s.get(ctx, name); err != nil {
+		now, err := s.get(ctx, name)
+		switch {
+		case err == nil:
+			d = now
+			s.put(name, d)
+		case !ok:
 			return nil, fmt.Errorf("read CustomResourceDefinition %s, which says what a revision of a parent may have: %w", name, err)
-		}
-		if s.read == nil {
-			s.read = map[string]definition{}
-		}
-		s.read[name] = d
+		} // otherwise the definition of before is used
 	}
 	if d.kinds == nil {
 		return nil, nil
 	}
 	return d.kinds.Kind(r.ObjectKind())
+}
+
+func (s *Schemas) put(name string, d definition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.read == nil {
+		s.read = map[string]definition{}
+	}
+	s.read[name] = d
 }
 
 // get reads a definition. It lists, since the server may list definitions and not get one.
@@ -99,8 +109,10 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("ControllerRevision %s is not used, since the CustomResourceDefinition of the parent does not permit what it has: %s; correct it in parentPatch, or delete that ControllerRevision: its children then move to the latest revision one by one", e.Revision, e.Problem)
 }
 
-// At returns parent as it was in a revision. The error is an [*InvalidError] if the schema does not permit that. What is wrong with parent
-// itself is no error.
+// At returns parent as it was in a revision, without fields that the schema does not have: the API server would not store them. The error is an
+// [*InvalidError] if the schema does not permit a value of the revision. If the parent is being deleted, it is returned as it is then, so that it
+// can be finalized. A field that is required now and missing then is no error, since the definition may have changed; and what is wrong
+// with the parent itself, or with fields of the revision together with others that are not part of it, is none either.
 func (r *Revisions) At(ctx context.Context, parent *object.Object, of rollout.Revision) (*object.Object, error) {
 	then, err := rollout.Apply(parent, of.Patch, r.Paths)
 	if err != nil {
@@ -117,11 +129,31 @@ func (r *Revisions) At(ctx context.Context, parent *object.Object, of rollout.Re
 	if len(problems) == 0 {
 		return then, nil
 	}
-	known := kind.Validate(parent.Map())
+	known, unknown := kind.Validate(parent.Map()), false
 	for _, problem := range problems {
-		if !slices.Contains(known, problem) {
+		unknown = unknown || problem.Cause == schemas.Unknown
+		switch {
+		case problem.Cause == schemas.Unknown || problem.Cause == schemas.Missing || slices.Contains(known, problem) || !r.has(problem.Path):
+		case object.Deleting(parent):
+			return parent, nil
+		default:
 			return nil, &InvalidError{of.Name, problem}
 		}
 	}
-	return then, nil
+	if !unknown {
+		return then, nil
+	}
+	content, err := kind.Default(then.Map())
+	if err != nil {
+		return nil, fmt.Errorf("ControllerRevision %s: %w", of.Name, err)
+	}
+	return object.New(content), nil
+}
+
+// has reports whether a field is part of revisions.
+func (r *Revisions) has(path string) bool {
+	return slices.ContainsFunc(r.Paths, func(of string) bool {
+		rest, found := strings.CutPrefix(path, of)
+		return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
