@@ -417,7 +417,7 @@ func TestNamesThatAreValuesOfSecretsAreWithheld(t *testing.T) {
 		t.Errorf("before: got %s, want %s", got, want)
 	}
 	e.Withhold()
-	if got, want := objects(), "ns/plain ns/plain ns/[redacted] ns/[redacted] of-[redacted]/plain of-[redacted]/plain"; got != want {
+	if got, want := objects(), "ns/plain ns/plain ns/[redacted] ns/[redacted] [redacted]/plain [redacted]/plain"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "zq7vx") {

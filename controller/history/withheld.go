@@ -97,8 +97,9 @@ func secretField(change plan.Change) Field {
 	return Field{change.Path, mark(change.Before), mark(change.After)}
 }
 
-// redactFirst is how many bytes of a text are searched for values of Secrets, before it is cut off.
-const redactFirst = 4 * maxText
+// redactFirst is how many bytes of a text are searched for values of Secrets, before it is cut off. It is much longer than what is shown, since
+// what base64 stands for is found only as a whole.
+const redactFirst = 16 << 10
 
 // textOf returns a value as JSON, of which the end may be cut off; "" for nil.
 func textOf(v any) string {

@@ -122,7 +122,6 @@ func (b *treeBuilder) controller(r *reconcile.Reconciler, parent *object.Object)
 		c.Script = history.Digest(loaded.Built.Digest)
 	}
 	r.AddSecrets(b.redactor, parent)
-	b.redactor.AddPublic(parent)
 	b.problem(r, c)
 	in := tree.Input{Parent: parent, Hides: b.hides, Writes: b.last(r, parent, c)}
 	b.owned(bound, &in)
@@ -147,14 +146,14 @@ func (b *treeBuilder) owned(bound *binding.Binding, in *tree.Input) {
 		for _, o := range kind.Informer.OwnedBy(in.Parent.GetUID()) {
 			if o.GetUID() != in.Parent.GetUID() && claim.HasAnnotations(o, bound.ChildAnnotations) {
 				in.Owned = append(in.Owned, o)
-				b.redactor.Add(o)
+				b.redactor.AddChildren(o)
 			}
 		}
 		if claimer, adopts := bound.Claimer.(*claim.BySelector); adopts && in.Selector != nil {
 			in.Orphans = append(in.Orphans, claimer.Orphans(in.Parent, kind.Informer, in.Selector)...)
 		}
 	}
-	b.redactor.Add(in.Orphans...)
+	b.redactor.AddChildren(in.Orphans...)
 }
 
 // hides reports whether the caller may not read an object.

@@ -202,6 +202,7 @@ func (r *Reconciler) HasSynced() bool { return r.hasSynced.Load() }
 func (r *Reconciler) AddSecrets(to *redact.Redactor, parent *object.Object) {
 	secrets, texts := r.redactors.last(object.RefOf(parent)).Secrets()
 	to.Add(parent)
+	to.AddPublic(parent)
 	to.Add(secrets...)
 	to.Add(r.binding.Clients.Credentials.Secrets()...)
 	to.AddTexts(texts...)

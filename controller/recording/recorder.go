@@ -13,6 +13,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/queue"
+	"metascript/controller/redact"
 	"metascript/controller/remember"
 	"metascript/controller/scrub"
 )
@@ -285,11 +286,23 @@ func (r *run) judge(all []*queued) {
 		if one.denied {
 			continue
 		}
-		secrets, texts := one.Redactor.Secrets()
-		for _, o := range secrets {
+		r.addSecrets(one.Redactor)
+	}
+}
+
+// addSecrets adds the Secrets that a reconcile has seen and that may be read. Credentials of webhooks may be of Secrets that may not.
+func (r *run) addSecrets(of *redact.Redactor) {
+	secrets, texts := of.Secrets()
+	all := true
+	for _, o := range secrets {
+		if r.options.May(secretKind, o.GetNamespace()) {
 			r.encoder.scrub.Add(o)
+		} else {
+			all = false
 		}
-		for _, text := range texts {
+	}
+	for _, text := range texts {
+		if all {
 			r.encoder.scrub.AddText(text)
 		}
 	}

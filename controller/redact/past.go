@@ -14,7 +14,7 @@ const (
 	maxPastBytes = 64 << 10 // of their values
 )
 
-// AddPast adds the Secrets of before, the Redactor of the previous reconcile of the same parent, and returns r. before may
+// AddPast adds the Secrets of before, the Redactor of the previous reconcile of the same parent, and what is public there, and returns r. before may
 // be nil.
 func (r *Redactor) AddPast(before *Redactor) *Redactor {
 	if before == nil {
@@ -23,6 +23,7 @@ func (r *Redactor) AddPast(before *Redactor) *Redactor {
 	before.mu.Lock()
 	past := append(before.outdated(), before.secrets...)
 	before.mu.Unlock()
+	r.public.addAll(&before.public)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.past = past

@@ -2,9 +2,7 @@ package redact
 
 import (
 	"bytes"
-	"math/bits"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -25,9 +23,10 @@ type public struct {
 	objects  []*object.Object
 	sets     []*object.Set
 	children []*object.Set
-	made     *publicText     // of all these; nil: not made yet
-	known    map[string]bool // what was asked of made
-	left     int             // how many bytes may still be compared
+	owned    []*object.Object // children that are in no set
+	made     *publicText      // of all these; nil: not made yet
+	known    map[string]bool  // what was asked of made
+	left     int              // how many bytes may still be compared
 }
 
 // maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that,
@@ -42,6 +41,17 @@ func (p *public) add(change func()) {
 	p.made = nil
 }
 
+// addAll adds what is public in other.
+func (p *public) addAll(other *public) {
+	other.mu.Lock()
+	texts, objects, sets, children, owned := other.texts, other.objects, other.sets, other.children, other.owned
+	other.mu.Unlock()
+	p.add(func() {
+		p.texts, p.objects, p.sets = appendNew(p.texts, texts), appendNew(p.objects, objects), appendNew(p.sets, sets)
+		p.children, p.owned = appendNew(p.children, children), appendNew(p.owned, owned)
+	})
+}
+
 // appendNew appends those of items that are not nil and not in all.
 func appendNew[T comparable](all []T, items []T) []T {
 	var none T
@@ -53,10 +63,6 @@ func appendNew[T comparable](all []T, items []T) []T {
 	return all
 }
 
-// shortestPiece is the number of letters and digits of a public text from which it can be joined with another one. With shorter ones, all
-// short texts would be public.
-const shortestPiece = 3
-
 // has reports whether a part of a value is public. The part is folded.
 func (p *public) has(part string) bool {
 	p.mu.Lock()
@@ -66,7 +72,7 @@ func (p *public) has(part string) bool {
 	}
 	is, found := p.known[part]
 	if !found && p.left > 0 {
-		p.left -= p.made.size() * bits.Len(uint(len(part)))
+		p.left -= p.made.size() * (8 + min(len(part), longestJoined)/4)
 		is = p.made.hasPart(part)
 		p.known[part] = is
 	}
@@ -76,33 +82,76 @@ func (p *public) has(part string) bool {
 // hasPart is has of public.
 func (t *publicText) hasPart(part string) bool {
 	bare := appendBare(nil, part)
-	if len(bare) == 0 {
+	switch n := len(bare); {
+	case n == 0:
 		return bytes.Contains(t.folded, []byte(part))
+	case len(part) < shortestJoined:
+		return t.has(bare) || t.joins(bare)
+	default:
+		return t.hasMost(bare) || t.ends(bare)
 	}
-	piece := shortestPiece
-	switch {
-	case len(part) < 2*shortestPiece:
-		return t.has(bare)
-	case len(bare) < secretvalues.Part && len(part) >= secretvalues.Part:
-		piece = max(1, len(bare)-2*shortestPiece+1) // much of it is neither a letter nor a digit
+}
+
+// shortestJoined is the length in bytes of a value from which it can be joined from parts of two texts. A shorter one can be joined from two whole
+// texts only: otherwise most short values would be public by chance.
+const shortestJoined = 6
+
+// joins reports whether bare is two whole texts.
+func (t *publicText) joins(bare []byte) bool {
+	for i := 1; i < len(bare); i++ {
+		if t.whole[string(bare[:i])] && t.whole[string(bare[i:])] {
+			return true
+		}
 	}
-	// The longest beginning that is public, and the rest: each part of a public text is public too. A value may have some characters of the
-	// other one of two texts that are joined.
-	begin := sort.Search(len(bare), func(n int) bool { return !t.has(bare[:n+1]) })
-	if begin < piece {
-		return len(bare) > 2*shortestPiece+piece && t.has(bare[piece-1:])
+	return false
+}
+
+// slack is how many characters at the beginning and at the end of a part need not be public. Beside a public text, a text may have some characters of
+// another one, of a constant or of an escape that are by chance those of the value.
+const slack = 2
+
+// hasMost reports whether bare is a part of a public text, but for slack characters at its ends.
+func (t *publicText) hasMost(bare []byte) bool {
+	for skip := range slack + 1 {
+		for cut := range slack + 1 {
+			if n := len(bare) - skip - cut; n >= len(bare)/2 && n > 0 && t.has(bare[skip:len(bare)-cut]) {
+				return true
+			}
+		}
 	}
-	return len(bare)-begin < piece && begin >= 2*shortestPiece || t.has(bare[min(begin, len(bare)-piece):])
+	return false
+}
+
+// longestJoined is the maximum number of letters and digits of a part that is joined from two texts.
+const longestJoined = 256
+
+// ends reports whether bare is the end of one text and the beginning of another one.
+func (t *publicText) ends(bare []byte) bool {
+	if len(bare) > longestJoined {
+		return false
+	}
+	first, second := make([]byte, 0, len(bare)+1), make([]byte, 0, len(bare)+1)
+	for i := 1; i < len(bare); i++ {
+		first = append(append(first[:0], bare[:i]...), '\n')
+		second = append(append(second[:0], '\n'), bare[i:]...)
+		if bytes.Contains(t.apart, first) && bytes.Contains(t.apart, second) {
+			return true
+		}
+	}
+	return false
 }
 
 // text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
-	t := &publicText{left: maxDecoded}
+	t := &publicText{left: maxDecoded, whole: map[string]bool{}, apart: []byte{'\n'}}
 	for _, text := range p.texts {
 		t.value(text)
 	}
 	for _, o := range p.objects {
 		t.object(o)
+	}
+	if t.left >= len(t.joined) {
+		t.decode(string(t.joined)) // a script may join the parts of what it decodes
 	}
 	for _, set := range p.sets {
 		for o := range set.All() {
@@ -114,6 +163,9 @@ func (p *public) text() *publicText {
 			t.child(o)
 		}
 	}
+	for _, o := range p.owned {
+		t.child(o)
+	}
 	return t
 }
 
@@ -122,11 +174,14 @@ func (p *public) text() *publicText {
 type publicText struct {
 	folded                     []byte
 	values, keys, all, decoded []byte
-	left                       int // how many bytes may still be decoded
+	joined                     []byte          // all values as they are
+	apart                      []byte          // the letters and digits of each text, after a line break
+	whole                      map[string]bool // the short texts
+	left                       int             // how many bytes may still be decoded
 }
 
-// maxDecoded is how many bytes of public texts are decoded: this costs much more than the rest, and the objects can be large.
-const maxDecoded = 256 << 10
+// maxDecoded is how many bytes of public texts are decoded: more than the parent can have, which is the first. This costs much more than the rest.
+const maxDecoded = 4 << 20
 
 func (t *publicText) size() int {
 	return len(t.folded) + len(t.values) + len(t.keys) + len(t.all) + len(t.decoded)
@@ -256,32 +311,34 @@ func (t *publicText) key(key string) {
 
 func (t *publicText) value(text string) {
 	t.values, t.all = appendBare(t.values, text), appendBare(t.all, text)
+	t.joined = append(t.joined, text...)
 	t.add(text)
 }
 
 func (t *publicText) add(text string) {
 	t.folded = append(append(t.folded, secretvalues.Fold(text)...), '\n')
-	if t.left -= len(text); t.left < 0 {
-		return
+	bare := appendBare(nil, text)
+	if t.apart = append(append(t.apart, bare...), '\n'); len(bare) < shortestJoined {
+		t.whole[string(bare)] = true
 	}
-	first := true
-	for reading := range secretvalues.Readings(text) {
-		if first {
-			first = false // it is the text itself
-			continue
-		}
-		t.folded = append(append(t.folded, reading.Text...), '\n')
-		t.decoded = append(appendBare(t.decoded, string(reading.Text)), '\n')
+	if t.left -= len(text); t.left >= 0 {
+		t.decode(text)
+	}
+}
+
+// decode adds what is decoded from a text.
+func (t *publicText) decode(text string) {
+	for decoded := range secretvalues.Decoded(text) {
+		t.folded = append(append(t.folded, decoded...), '\n')
+		bare := appendBare(nil, string(decoded))
+		t.decoded, t.apart = append(append(t.decoded, bare...), '\n'), append(append(t.apart, bare...), '\n')
 	}
 }
 
 // appendBare appends the letters and digits of a text, in lower case.
 func appendBare(dst []byte, text string) []byte {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case 'A' <= c && c <= 'Z':
-			dst = append(dst, c+'a'-'A')
-		case isWord(c):
+	for _, c := range []byte(secretvalues.Fold(text)) {
+		if isWord(c) {
 			dst = append(dst, c)
 		}
 	}

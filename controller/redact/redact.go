@@ -131,6 +131,15 @@ func (r *Redactor) AddPublic(objects ...*object.Object) {
 	}
 }
 
+// AddChildren adds children of the parent: the Secrets among them, and what others than a controller have written into them as public.
+func (r *Redactor) AddChildren(children ...*object.Object) {
+	if r == nil {
+		return
+	}
+	r.Add(children...)
+	r.public.add(func() { r.public.owned = appendNew(r.public.owned, children) })
+}
+
 // AddRequest adds what a hook gets: the Secrets in it, and as public the parent, related objects, and what others than the hook have written
 // into children. The sets may be nil.
 func (r *Redactor) AddRequest(parent *object.Object, children, related *object.Set) {
@@ -222,12 +231,13 @@ func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
 	}
 	secret = make([][]span, len(texts))
 	for i, all := range secretvalues.Search(texts, values) {
-		for _, found := range all {
-			if at := (span{found.From, found.To}); !isCommon(texts[i], at) && !r.public.has(found.Plain) {
-				secret[i] = append(secret[i], wordAt(texts[i], at))
+		var found []span
+		for _, f := range all {
+			if at := (span{f.From, f.To}); !isCommon(texts[i], at) && !r.public.has(f.Plain) {
+				found = append(found, at)
 			}
 		}
-		secret[i] = merged(secret[i])
+		secret[i] = wordsAt(texts[i], merged(found))
 	}
 	return secret, true
 }

@@ -122,6 +122,15 @@ func TestCommonWordsAreNotRedacted(t *testing.T) {
 	}
 }
 
+func TestValuesWithQuotationMarks(t *testing.T) {
+	const value = `Zq_xW7/Kp?Vw "RjT<n9yBhG`
+	text := fmt.Sprintf("create ConfigMap ns/%s: ConfigMap %q is invalid: data[%s]: Invalid value: %q: a name must", value, value, value, value)
+	const want = `create ConfigMap [redacted]: ConfigMap "[redacted]" is invalid: data[[redacted]]: Invalid value: "[redacted]": a name must`
+	if got := knowing(value).Text(text); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestBoundariesOfPEMAreNotRedacted(t *testing.T) {
 	const pem = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIU\nq8yqG7hZ2zYw1kS+\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx7Kp2mVw9RtB4n\n-----END RSA PRIVATE KEY-----\n"
 	r := knowing(pem)

@@ -25,15 +25,27 @@ func merged(spans []span) []span {
 	return out
 }
 
-// wordAt returns the word of text with a part of a value at s, without the punctuation around it. If s is between quotes, it is all between them.
-func wordAt(text string, s span) span {
+// wordsAt returns the words of text with parts of values, without the punctuation around them: of a part between quotes, all between them.
+func wordsAt(text string, parts []span) (words []span) {
+	end := 0
+	for _, part := range parts {
+		if part.to > end { // otherwise it is in the word before
+			word := wordAt(text, part, parts)
+			words, end = append(words, word), word.to
+		}
+	}
+	return merged(words)
+}
+
+// wordAt returns the word with the part at s, which is one of parts.
+func wordAt(text string, s span, parts []span) span {
 	for s.from < s.to && isSpace(text[s.from]) {
 		s.from++
 	}
 	for s.to > s.from && isSpace(text[s.to-1]) {
 		s.to--
 	}
-	if between, found := quoteAt(text, s); found {
+	if between, found := quoteAt(text, s, parts); found {
 		return between
 	}
 	for s.from > 0 && !isEnd(text[s.from-1], "([{") {
@@ -63,11 +75,14 @@ type quote struct {
 	from    int // the index after it
 }
 
+// longestQuote is how many bytes from a value a quotation mark around it is looked for.
+const longestQuote = 4 << 10
+
 // quoteAt returns what is between the innermost quotation marks around s, in one line. An escaped quotation mark is one too.
-func quoteAt(text string, s span) (between span, found bool) {
+func quoteAt(text string, s span, parts []span) (between span, found bool) {
 	var open []quote
-	for i := strings.LastIndexByte(text[:s.from], '\n') + 1; i < len(text) && text[i] != '\n'; i++ {
-		if !isQuote(text[i]) || s.from <= i && i < s.to {
+	for i := max(s.from-longestQuote, strings.LastIndexByte(text[:s.from], '\n')+1); i < min(s.to+longestQuote, len(text)) && text[i] != '\n'; i++ {
+		if !isQuote(text[i]) || within(i, parts) {
 			continue // a quotation mark in a value is none
 		}
 		mark, end := quote{text[i], false, i + 1}, i
@@ -87,8 +102,20 @@ func quoteAt(text string, s span) (between span, found bool) {
 	return span{}, false
 }
 
+// within reports whether the byte at i is in one of spans, which are sorted.
+func within(i int, spans []span) bool {
+	n, _ := slices.BinarySearchFunc(spans, i, func(s span, i int) int { return cmp.Compare(s.to, i+1) })
+	return n < len(spans) && spans[n].from <= i
+}
+
+// separators are between the words of errors and of paths.
+const separators = " \t\r\n.,:;'\"`()[]{}/_-="
+
 // isCommon reports whether s is in common words only: they are in the text whatever a Secret contains.
 func isCommon(text string, s span) bool {
+	if strings.ContainsFunc(text[s.from:s.to], func(c rune) bool { return c < 0x80 && !isWord(byte(c)) && !strings.ContainsRune(separators, c) }) {
+		return false
+	}
 	for s.from > 0 && isWord(text[s.from-1]) && isWord(text[s.from]) {
 		s.from--
 	}

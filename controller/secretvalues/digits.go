@@ -73,7 +73,7 @@ func (b *base) words(text []byte) (words [][]int32) {
 
 // decode returns what the digits of words stand for, without the first skip digits of each.
 func (b *base) decode(r *Reading, words [][]int32, skip int) *Reading {
-	out := &Reading{Derived: true}
+	out := &Reading{Derived: true, bare: r.bare}
 	for _, word := range words {
 		if len(out.Text) > 0 {
 			out.add(0, r.Begins(int(word[0])), r.Begins(int(word[0])))

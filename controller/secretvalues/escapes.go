@@ -23,7 +23,7 @@ func (r *Reading) unescaped(d decoder) *Reading {
 	if !bytes.ContainsAny(r.Text, d.begins) {
 		return nil
 	}
-	out, some := &Reading{Derived: r.Derived}, false
+	out, some := &Reading{Derived: r.Derived, bare: r.bare}, false
 	for i := 0; i < len(r.Text); {
 		plain, length := "", 0
 		if strings.IndexByte(d.begins, r.Text[i]) >= 0 {
@@ -47,7 +47,9 @@ func (r *Reading) unescaped(d decoder) *Reading {
 
 // add adds a byte with its place in the original text.
 func (r *Reading) add(c byte, from, to int) {
-	r.Text, r.from, r.to = append(r.Text, c), append(r.from, int32(from)), append(r.to, int32(to))
+	if r.Text = append(r.Text, c); !r.bare {
+		r.from, r.to = append(r.from, int32(from)), append(r.to, int32(to))
+	}
 }
 
 // named are the escapes of one letter. Any other character stands for itself.

@@ -2,13 +2,30 @@ package secretvalues
 
 import "sync/atomic"
 
-// known has the grams of all Values, and the starts of their texts. With it, a text costs the same beside any number of Secrets: most of
-// its places are in none of them. It has false positives, and keeps what was of Secrets that are gone: then more places are compared.
+// known has the grams of all Values that were made since it was cleared, and the starts of their texts. With it, a text costs the same beside any
+// number of Secrets: most of its places are in none of them. It has false positives.
 var known filter
 
 // A filter is a set of hashes that may have others.
 type filter struct {
-	bits [knownBits / 64]atomic.Uint64
+	bits  [knownBits / 64]atomic.Uint64
+	count atomic.Int64 // how many hashes were put
+	age   atomic.Int64 // how often it was cleared
+}
+
+// most is how many hashes are in a filter before it is cleared: then one of two hundred places is compared without need.
+const most = knownBits / 16
+
+// begin returns the age of the filter for Values that are made now, and clears it if it is full.
+func (f *filter) begin(hashes int) int64 {
+	if f.count.Add(int64(hashes)) > most {
+		f.age.Add(1) // before it is cleared: who reads it then does not rely on it
+		for i := range f.bits {
+			f.bits[i].Store(0)
+		}
+		f.count.Store(int64(hashes))
+	}
+	return f.age.Load()
 }
 
 // knownBits is the size of a filter in bits. Memory is used for those parts only that were written.

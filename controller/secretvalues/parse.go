@@ -39,7 +39,7 @@ type Text struct {
 // Texts that are common words or have less than four bytes are left out. A text may be returned more than once.
 func Texts(value string) iter.Seq[Text] {
 	return func(yield func(Text) bool) {
-		p := &parser{yield: yield, left: maxTexts}
+		p := &parser{yield: yield, left: maxTexts, work: 64*len(value) + 64<<10}
 		p.text(value, true)
 		p.text(strings.TrimSpace(value), true)
 		p.inside(value, 0)
@@ -70,6 +70,7 @@ func IsStrong(text string) bool {
 type parser struct {
 	yield   func(Text) bool
 	left    int
+	work    int // how many bytes may still be looked at
 	decoded int // how many times what is looked at was decoded
 }
 
@@ -217,12 +218,13 @@ func (p *parser) line(line string) {
 	p.urls(line)
 	p.credentials(line)
 	name := 0 // where a name may begin
-	for i := 0; i < len(line); i++ {
+	for i := 0; i < len(line) && p.left > 0 && p.work > 0; i++ {
 		c := line[i]
 		switch {
 		case c == '=' || c == ':' || isSpace(c):
 			named := isSecretName(strings.Trim(line[name:i], `"' `))
 			rest := strings.TrimLeft(line[i:], "=: \t")
+			p.work -= 4 * len(rest)
 			if named || !isSpace(c) {
 				p.assigned(token(rest), named)
 			}

@@ -1,6 +1,10 @@
 package secretvalues
 
-import "iter"
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A Reading is a text after it was decoded, in lower case, and with one blank in place of each run of white space.
 type Reading struct {
@@ -8,6 +12,7 @@ type Reading struct {
 	Derived bool // it is what base64 or hexadecimal digits stand for
 
 	from, to []int32 // where each byte begins and ends in the original text; nil: at the same index
+	bare     bool    // there are no places
 }
 
 // Begins returns where the byte at i begins in the original text.
@@ -32,26 +37,44 @@ const twice = 64 << 10
 // Readings returns the readings of a text. Those that have nothing to decode are left out.
 func Readings(text string) iter.Seq[*Reading] {
 	return func(yield func(*Reading) bool) {
-		more := true
-		each := func(r *Reading) bool {
-			more = more && yield(r.folded())
-			return more
+		(&Reading{Text: []byte(text)}).readings(func(r *Reading) bool { return yield(r.folded()) })
+	}
+}
+
+// Decoded returns the texts of the readings of a text but the first one, which is not decoded. They are not folded. It costs less than Readings.
+func Decoded(text string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		first := true
+		(&Reading{Text: []byte(text), bare: true}).readings(func(r *Reading) bool {
+			if first {
+				first = false
+				return true
+			}
+			return yield(r.Text)
+		})
+	}
+}
+
+// readings yields the readings of r, which are not folded.
+func (r *Reading) readings(yield func(*Reading) bool) {
+	more := true
+	each := func(r *Reading) bool {
+		more = more && yield(r)
+		return more
+	}
+	if !each(r) || !r.decodeDigits(each, true) {
+		return
+	}
+	for _, outer := range escapes {
+		once := r.unescaped(outer)
+		if once == nil {
+			continue
 		}
-		plain := &Reading{Text: []byte(text)}
-		if !each(plain) || !plain.decodeDigits(each, true) {
+		if !each(once) || !once.decodeDigits(each, false) {
 			return
 		}
-		for _, outer := range escapes {
-			once := plain.unescaped(outer)
-			if once == nil {
-				continue
-			}
-			if !each(once) || !once.decodeDigits(each, false) {
-				return
-			}
-			if len(text) <= twice && !once.unescape(each) {
-				return
-			}
+		if len(r.Text) <= twice && !once.unescape(each) {
+			return
 		}
 	}
 }
@@ -97,23 +120,49 @@ func (r *Reading) hasText() bool {
 // folded returns r in lower case, with one blank in place of each run of white space.
 func (r *Reading) folded() *Reading {
 	out := &Reading{Text: make([]byte, 0, len(r.Text)), Derived: r.Derived, from: r.from, to: r.to}
-	if hasWideSpace(r.Text) {
-		out.from, out.to = make([]int32, 0, len(r.Text)), make([]int32, 0, len(r.Text))
+	if isPlain(r.Text) {
+		for _, c := range r.Text {
+			out.Text = append(out.Text, fold(c))
+		}
+		return out
 	}
-	shared := len(out.from) > 0 || out.from == nil // the places are those of r
-	for i, c := range r.Text {
-		n := len(out.Text)
-		if c = fold(c); c == ' ' && !shared && n > 0 && out.Text[n-1] == ' ' {
-			out.to[n-1] = int32(r.Ends(i))
-			continue
+	out.from, out.to = make([]int32, 0, len(r.Text)), make([]int32, 0, len(r.Text))
+	for i := 0; i < len(r.Text); {
+		char, size := rune(r.Text[i]), 1
+		if char >= utf8.RuneSelf {
+			char, size = utf8.DecodeRune(r.Text[i:])
 		}
-		if !shared {
-			out.from, out.to = append(out.from, int32(r.Begins(i))), append(out.to, int32(r.Ends(i)))
+		begin, end := r.Begins(i), r.Ends(i+size-1)
+		switch n := len(out.Text); {
+		case char == utf8.RuneError && size == 1:
+			out.add(r.Text[i], begin, end)
+		case char >= utf8.RuneSelf:
+			var letter [utf8.UTFMax]byte
+			for _, c := range letter[:utf8.EncodeRune(letter[:], foldRune(char))] {
+				out.add(c, begin, end)
+			}
+		case fold(byte(char)) == ' ' && n > 0 && out.Text[n-1] == ' ':
+			out.to[n-1] = int32(end)
+		default:
+			out.add(fold(byte(char)), begin, end)
 		}
-		out.Text = append(out.Text, c)
+		i += size
 	}
 	return out
 }
+
+// isPlain reports whether each byte of a text is folded to one byte.
+func isPlain(text []byte) bool {
+	for i, c := range text {
+		if c >= utf8.RuneSelf || i > 0 && isSpace(c) && isSpace(text[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// foldRune returns the same character for upper and lower case.
+func foldRune(c rune) rune { return unicode.ToLower(unicode.ToUpper(c)) }
 
 // Fold returns a text in the form of the text of a Reading.
 func Fold(text string) string {
@@ -122,23 +171,25 @@ func Fold(text string) string {
 
 func appendFolded(dst []byte, text string) []byte {
 	blank := false
-	for i := range len(text) {
+	for i := 0; i < len(text); {
+		if text[i] >= utf8.RuneSelf {
+			c, size := utf8.DecodeRuneInString(text[i:])
+			if blank = false; c == utf8.RuneError && size == 1 {
+				dst = append(dst, text[i])
+			} else {
+				dst = utf8.AppendRune(dst, foldRune(c))
+			}
+			i += size
+			continue
+		}
 		c := fold(text[i])
 		if c != ' ' || !blank {
 			dst = append(dst, c)
 		}
 		blank = c == ' '
+		i++
 	}
 	return dst
-}
-
-func hasWideSpace(text []byte) bool {
-	for i := 1; i < len(text); i++ {
-		if isSpace(text[i]) && isSpace(text[i-1]) {
-			return true
-		}
-	}
-	return false
 }
 
 func fold(c byte) byte {

@@ -20,10 +20,12 @@ type Found struct {
 // Parts of values that overlap are one.
 func Search(texts []string, values []*Values) (found [][]Found) {
 	found = make([][]Found, len(texts))
+	age := known.age.Load()
+	old := slices.ContainsFunc(values, func(v *Values) bool { return v.age != age })
 	var readings []*searched
 	for i, text := range texts {
 		for reading := range Readings(text) {
-			if s := newSearched(reading); s != nil {
+			if s := newSearched(reading, old); s != nil {
 				s.text = i
 				readings = append(readings, s)
 			}
@@ -70,18 +72,18 @@ type place struct {
 	hash uint64 // of the gram
 }
 
-// newSearched returns a reading with the places that may have a value; nil if there is none.
-func newSearched(r *Reading) *searched {
+// newSearched returns a reading with the places that may have a value; nil if there is none. all: the filter does not have all values.
+func newSearched(r *Reading, all bool) *searched {
 	s := &searched{Reading: r}
 	if !r.Derived {
 		grams(r.Text, func(g gram, at int) {
-			if hash := g.hash(); known.has(hash) {
+			if hash := g.hash(); all || known.has(hash) {
 				s.parts = append(s.parts, place{at, hash})
 			}
 		})
 	}
 	for i := range max(0, len(r.Text)-shortest+1) {
-		if known.has(startOf(r.Text[i:]).hash()) {
+		if all || known.has(startOf(r.Text[i:]).hash()) {
 			s.starts = append(s.starts, place{at: i})
 		}
 	}

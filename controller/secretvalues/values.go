@@ -20,6 +20,7 @@ type Values struct {
 	whole Index[struct{}]
 	tiny  []string // the values that are too short for an Index
 	bytes int      // see Size
+	age   int64    // of known when they were put into it
 }
 
 // A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
@@ -44,7 +45,7 @@ func newValues(texts []string) *Values {
 		size += len(text)
 	}
 	for _, text := range texts {
-		if len(text) < shortest {
+		if len(text) < shortest && strings.TrimSpace(text) != "" {
 			v.tiny = append(v.tiny, text)
 		}
 		for _, part := range withoutBoundaries(text) {
@@ -52,7 +53,7 @@ func newValues(texts []string) *Values {
 			v.texts(part, note)
 		}
 	}
-	v.parts = newParts(size)
+	v.parts, v.age = newParts(size), known.begin(size)
 	for _, text := range folded {
 		grams(text, func(g gram, _ int) {
 			hash := g.hash()
