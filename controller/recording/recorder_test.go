@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -289,17 +290,17 @@ func TestOtherSecretsHaveNoEffect(t *testing.T) {
 		return r
 	}
 	synctest.Test(t, func(t *testing.T) {
-		var cached []*object.Object
 		for _, may := range []bool{false, true} {
-			cached = nil
+			var cached atomic.Pointer[[]*object.Object]
+			cached.Store(&[]*object.Object{})
 			out, progress, err := recorded(t, Options{
-				Filter: Filter{Parent: "a"}, Secrets: func() []*object.Object { return cached },
+				Filter: Filter{Parent: "a"}, Secrets: func() []*object.Object { return *cached.Load() },
 				May: func(kind object.Kind, _ string) bool { return may || kind != secretKind },
 			}, func(r *Recorder) {
 				other(r)
 				r.Reconciled(plain())
 				time.Sleep(time.Minute) // it is written
-				cached = []*object.Object{secret}
+				cached.Store(&[]*object.Object{secret})
 				r.Reconciled(plain())
 				time.Sleep(time.Minute)
 			})
