@@ -2,10 +2,8 @@ package hook
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/url"
-	"strings"
 
 	"metascript/controller/redact"
 	"metascript/engine"
@@ -39,37 +37,6 @@ func shortened(err error) error {
 		return &shortError{text, err}
 	}
 	return err
-}
-
-// credentials returns the texts that must not be in a text about a call to address, since a server may include them in its
-// response.
-func credentials(address *url.URL, endpoint Endpoint) []string {
-	found := []string{endpoint.Authorization, address.RawQuery}
-	if scheme, credential, two := strings.Cut(endpoint.Authorization, " "); two {
-		found = append(found, credential, passwordIn(scheme, credential))
-	}
-	if password, set := address.User.Password(); set {
-		found = append(found, password)
-	} else {
-		found = append(found, address.User.Username())
-	}
-	for _, values := range address.Query() {
-		found = append(found, values...)
-	}
-	return found
-}
-
-// passwordIn returns the password in a credential of HTTP basic authentication.
-func passwordIn(scheme, credential string) string {
-	if scheme != "Basic" {
-		return ""
-	}
-	text, err := base64.StdEncoding.DecodeString(credential)
-	if err != nil {
-		return ""
-	}
-	_, password, _ := strings.Cut(string(text), ":")
-	return password
 }
 
 // withoutURL returns the error in an error of net/http, whose own text has the whole URL, which may contain secrets.

@@ -24,6 +24,7 @@ import (
 	"metascript/controller/connection"
 	"metascript/controller/etags"
 	"metascript/controller/reach"
+	"metascript/controller/redact"
 	"metascript/engine"
 	"metascript/engine/tree"
 )
@@ -107,7 +108,7 @@ func (w *Webhook) call(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	redactor.AddTexts(credentials(address, endpoint)...)
+	redactor.AddTexts(redact.Credentials(address, endpoint.Authorization)...)
 	resp, err := w.exchange(ctx, client, endpoint, req)
 	if err != nil {
 		err = shortened(redactor.Error(err))
