@@ -13,8 +13,8 @@ type filter struct {
 	age   atomic.Int64 // how often it was cleared
 }
 
-// most is how many hashes are in a filter before it is cleared: then one of two hundred places is compared without need.
-const most = knownBits / 16
+// most is how many hashes are in a filter before it is cleared: then one of forty places is compared without need.
+const most = knownBits / 12
 
 // begin returns the age of the filter for Values that are made now, and clears it if it is full.
 func (f *filter) begin(hashes int) int64 {
@@ -29,7 +29,7 @@ func (f *filter) begin(hashes int) int64 {
 }
 
 // knownBits is the size of a filter in bits. Memory is used for those parts only that were written.
-const knownBits = 1 << 26
+const knownBits = 1 << 27
 
 // places returns the two bits of a hash.
 func places(hash uint64) (a, b uint64) { return hash % knownBits, hash >> 32 % knownBits }

@@ -85,18 +85,22 @@ var cached = struct {
 }{}
 
 // maxCached is the size of the Values that are kept, in grams, of six to twelve bytes.
-const maxCached = 16 << 20
+const maxCached = 8 << 20
 
 // Of returns the Values of Secrets. Those of a version that is in a cache of objects are kept. enough is false if the values have more than
 // most bytes: then there are none.
 func Of(secrets []*object.Object, most int) (values []*Values, enough bool) {
-	values = make([]*Values, len(secrets))
+	values, age := make([]*Values, len(secrets)), known.age.Load()
 	cached.mu.Lock()
 	for i, o := range secrets {
 		if p := o.Packed(); !p.IsZero() && cached.all != nil {
 			values[i], _ = cached.all.Get(p.Ref())
 		}
-		if values[i] != nil {
+		switch {
+		case values[i] == nil:
+		case values[i].age != age:
+			values[i] = nil // it is read again, so that the filter has it
+		default:
 			most -= values[i].bytes
 		}
 	}
@@ -130,10 +134,9 @@ func read(o *object.Object) *Values {
 	if cached.all == nil {
 		cached.all, _ = lru.NewLRU(maxCached/64, func(_ packed.Ref, v *Values) { cached.size -= v.size() }) // fails only for a size of zero
 	}
-	if !cached.all.Contains(p.Ref()) {
-		cached.all.Add(p.Ref(), v)
-		cached.size += v.size()
-	}
+	cached.all.Remove(p.Ref()) // one that the filter does not have, or the same of another goroutine
+	cached.all.Add(p.Ref(), v)
+	cached.size += v.size()
 	for cached.size > maxCached && cached.all.Len() > 1 {
 		cached.all.RemoveOldest()
 	}
