@@ -150,3 +150,44 @@ func TestWhatIsPublic(t *testing.T) {
 		}
 	}
 }
+
+// Guesses beside other texts, large ones, escapes and other letters than those of ASCII.
+func TestGuessesBesideOtherTexts(t *testing.T) {
+	padding := strings.Repeat("x ", 140<<10)
+	for name, c := range map[string]struct {
+		value, other string
+		spec         map[string]any
+		text         string
+	}{
+		"two characters joined":   {"abcdefgRtB4n", "abcdefgXtB4n", map[string]any{"a": "ab", "m": "zzz", "z": "cdefgR"}, "got abcdefgR"},
+		"one character joined":    {"abcdefgRtB4n", "abcdefgXtB4n", map[string]any{"a": "a", "m": "zzz", "z": "bcdefgR"}, "got abcdefgR"},
+		"two halves of a number":  {"4821", "4822", map[string]any{"a": "48", "m": "zz", "z": "21"}, "got 4821"},
+		"a number of six digits":  {"482135", "482136", map[string]any{"a": "48", "m": "zz", "z": "2135"}, "got 482135"},
+		"base64 beside padding":   {"vN8kQz2Wprt5", "vN8kQz3Wprt5", map[string]any{"a": padding, "b": base64.StdEncoding.EncodeToString([]byte("vN8kQz2Wp"))}, "bad vN8kQz2Wp here"},
+		"a URL beside padding":    {"vN8kQz2Wprt5", "vN8kQz3Wprt5", map[string]any{"a": padding, "b": "%76%4e%38%6b%51%7a%32%57"}, "bad vN8kQz2W here"},
+		"after an escape":         {"my-token12R", "my-token12Q", map[string]any{"a": "\token12R"}, fmt.Sprintf("Invalid value: %q: a valid label must", "\token12R")},
+		"Kelvin signs":            {"mkskskq7", "mkskskq8", map[string]any{"a": "m\u212as\u212as\u212aq7"}, "got mkskskq7"},
+		"long letters s":          {"passwords-1", "passwordz-1", map[string]any{"a": "pa\u017f\u017fword\u017f"}, "got PASSWORDS"},
+		"umlauts in upper case":   {"GEHÄUSEÖL", "GEHÄUSEÖX", map[string]any{"a": "gehäuseöl"}, "got GEHÄUSEÖL"},
+		"base64 in pieces":        {"vN8kQz2Wprt5", "vN8kQz3Wprt5", map[string]any{"a": []any{"dk4", "4a1", "F6M", "ldw"}}, "bad vN8kQz2Wp here"},
+		"a constant of two":       {"x: q7Rm2xV9Kp", "x: X7Rm2xV9Kp", map[string]any{"a": "q7Rm2x"}, "x: q7Rm2x"},
+		"a condition of the same": {"vN8kQz2Wprt5", "XXXXXXXXXXXX", map[string]any{"size": "vN8kQz2W"}, "size vN8kQz2W is wrong"},
+	} {
+		for _, value := range []string{c.value, c.other} {
+			r := New()
+			r.Add(secretWith(map[string]string{"a": value}))
+			r.AddPublic(object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "spec": c.spec}))
+			if got := r.Text(c.text); got != c.text {
+				t.Errorf("%s: beside %s, got %s", name, value, got)
+			}
+		}
+	}
+}
+
+func TestValuesInOtherCaseAndOfSymbols(t *testing.T) {
+	for value, text := range map[string]string{"pÄsswÖrdÜx1": "pässwördüx1", "!@#$%^&*name()+": "!@#$%^&*name()+", "~~~~true~~~~": "'~~~~true~~~~'"} {
+		if got := strings.Trim(knowing(value).Text(text), "'"); got != Mark {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+}

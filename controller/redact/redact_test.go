@@ -122,6 +122,24 @@ func TestCommonWordsAreNotRedacted(t *testing.T) {
 	}
 }
 
+// The names in a value are in many errors.
+func TestNamesInValuesAreNotRedacted(t *testing.T) {
+	r := knowing("username=app\npassword=zQx7Kp2mVw\nreplicas: 3", `{"type": "service_account", "client_email": "x@y.iam.gserviceaccount.com", "private_key_id": "Vw9RtB4nzQx7"}`,
+		"contexts:\n- context: {cluster: app.kubernetes.io}\n", "host=db password=Hn5Kq2Lm9x user=app")
+	for _, text := range []string{
+		`Widget "w" is invalid: spec.password: Required value; spec.username: Invalid value: "x"; spec.replicas: 3`,
+		`pods "x" is forbidden: User "system:serviceaccount:default:web" cannot create resource "pods"`,
+		`metadata.labels[app.kubernetes.io/name]: Invalid value; spec.contexts, private_key_id and client_email`,
+	} {
+		if got := r.Text(text); got != text {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := r.Text("a zQx7Kp2mVw, Vw9RtB4nzQx7 and Hn5Kq2Lm9x"); got != "a [redacted], [redacted] and [redacted]" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestValuesWithQuotationMarks(t *testing.T) {
 	const value = `Zq_xW7/Kp?Vw "RjT<n9yBhG`
 	text := fmt.Sprintf("create ConfigMap ns/%s: ConfigMap %q is invalid: data[%s]: Invalid value: %q: a name must", value, value, value, value)

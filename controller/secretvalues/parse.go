@@ -211,9 +211,12 @@ const longestLine = 4 << 10
 
 // line yields the texts in a line.
 func (p *parser) line(line string) {
-	p.text(line, false)
 	if len(line) > longestLine {
+		p.text(line, false)
 		return
+	}
+	if at := name.FindStringIndex(line); at == nil || at[0] > 0 {
+		p.text(line, false) // it does not begin with a name
 	}
 	p.urls(line)
 	p.credentials(line)

@@ -35,6 +35,20 @@ func withoutBoundaries(value string) []string {
 	return boundary.Split(value, -1)
 }
 
+// name matches a name before a value, in JSON or at the beginning of a line or of a word. Names have letters of one case, or begin with one.
+var name = regexp.MustCompile(`"(?:[a-z]+(?:[A-Z][a-z]+)+|[a-z][a-z_.\-/]{2,31}|[A-Z][A-Z_.\-]{2,31})"[ \t]*:|(?:^|[\s;&,?])(?:[a-z]+(?:[A-Z][a-z]+)+|[a-z][a-z_.\-/]{2,31}|[A-Z][A-Z_.\-]{2,31})[ \t]*[=:]`)
+
+// longestNamed is the maximum length of a value in which names are looked for.
+const longestNamed = 64 << 10
+
+// withoutNames returns a value with a line break in place of each name. Names are in many errors, and are not secret.
+func withoutNames(value string) string {
+	if len(value) > longestNamed || !strings.ContainsAny(value, "=:") {
+		return value
+	}
+	return name.ReplaceAllString(value, "\n")
+}
+
 // newValues returns the Values of texts.
 func newValues(texts []string) *Values {
 	var folded []string
@@ -49,7 +63,7 @@ func newValues(texts []string) *Values {
 			v.tiny = append(v.tiny, text)
 		}
 		for _, part := range withoutBoundaries(text) {
-			note(part)
+			note(withoutNames(part))
 			v.texts(part, note)
 		}
 	}

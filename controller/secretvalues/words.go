@@ -17,6 +17,8 @@ var common = words(`
 	unexpected missing undefined property properties function call line column json yaml base64 example should valid
 	subdomain domain letters digits inside only cluster local port ports image container containers template redacted star
 	jsonnet inline panic certificate certificates authority verify signed failed begin adopted another backup belong differs
+	account accounts app cluster clusters contexts io kubernetes password passwords pull replicas serviceaccount serviceaccounts
+	system token tokens user username users
 	give instead lost match method methods needs other random recreated restore return returned stands want wants
 `)
 
