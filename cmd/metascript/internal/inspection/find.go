@@ -254,7 +254,11 @@ func hostOf(pod *corev1.Pod) string {
 func argument(pod *corev1.Pod, name, fallback string) string {
 	found := fallback
 	for _, container := range pod.Spec.Containers {
+		variables := variablesOf(pod, container)
 		args := slices.Concat(container.Command, container.Args)
+		for i := range args {
+			args[i] = variables.Replace(args[i])
+		}
 		for i, arg := range args {
 			flag, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 			switch {
@@ -269,4 +273,25 @@ func argument(pod *corev1.Pod, name, fallback string) string {
 		}
 	}
 	return found
+}
+
+// variablesOf returns what replaces the references to environment variables, such as $(POD_NAMESPACE), in the arguments of a container. Those whose value is
+// not in the Pod are not replaced.
+func variablesOf(pod *corev1.Pod, container corev1.Container) *strings.Replacer {
+	fields := map[string]string{"metadata.name": pod.Name, "metadata.namespace": pod.Namespace, "spec.serviceAccountName": pod.Spec.ServiceAccountName, "spec.nodeName": pod.Spec.NodeName}
+	var pairs []string
+	for _, env := range container.Env {
+		value := env.Value
+		if from := env.ValueFrom; from != nil {
+			field, known := "", false
+			if from.FieldRef != nil {
+				field, known = fields[from.FieldRef.FieldPath]
+			}
+			if value = field; !known {
+				continue
+			}
+		}
+		pairs = append(pairs, "$("+env.Name+")", value)
+	}
+	return strings.NewReplacer(pairs...)
 }

@@ -140,10 +140,19 @@ func TestWhoMayNotFindTheServerHasToNameIt(t *testing.T) {
 }
 
 func TestArgumentsOfPods(t *testing.T) {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{Command: []string{"/usr/bin/metacontroller", "-leader-election", "--leader-election-id=x"}, Args: []string{"--leader-election-namespace", "y", "inspect-address=1", "--metrics-address=:1", "--metrics-address=:2"}},
-	}}}
-	for name, want := range map[string]string{"leader-election": "true", "leader-election-id": "x", "leader-election-namespace": "y", "inspect-address": "default", "metrics-address": ":2"} {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Command: []string{"/usr/bin/metacontroller", "-leader-election", "--leader-election-id=x-$(TEAM)"},
+		Args:    []string{"--leader-election-namespace", "y", "inspect-address=1", "--metrics-address=:1", "--metrics-address=:2", "--namespace=$(POD_NAMESPACE)", "--other=$(KEY)"},
+		Env: []corev1.EnvVar{
+			{Name: "TEAM", Value: "a"},
+			{Name: "POD_NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}},
+			{Name: "KEY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k"}}},
+		},
+	}}}}
+	for name, want := range map[string]string{
+		"leader-election": "true", "leader-election-id": "x-a", "leader-election-namespace": "y", "inspect-address": "default", "metrics-address": ":2",
+		"namespace": "ns", "other": "$(KEY)",
+	} {
 		if got := argument(pod, name, "default"); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
