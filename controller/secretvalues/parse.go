@@ -39,7 +39,7 @@ type Text struct {
 // Texts that are common words or have less than four bytes are left out. A text may be returned more than once.
 func Texts(value string) iter.Seq[Text] {
 	return func(yield func(Text) bool) {
-		p := &parser{yield: yield, left: maxTexts, work: 64*len(value) + 64<<10}
+		p := &parser{yield: yield, left: maxTexts, work: 16*len(value) + 16<<10}
 		p.text(value, true)
 		p.text(strings.TrimSpace(value), true)
 		p.inside(value, 0)
@@ -227,7 +227,7 @@ func (p *parser) line(line string) {
 		case c == '=' || c == ':' || isSpace(c):
 			named := isSecretName(strings.Trim(line[name:i], `"' `))
 			rest := strings.TrimLeft(line[i:], "=: \t")
-			p.work -= 4 * len(rest)
+			p.work -= len(line) - i
 			if named || !isSpace(c) {
 				p.assigned(token(rest), named)
 			}
