@@ -1,0 +1,54 @@
+package secretvalues
+
+import (
+	"encoding/base64"
+	"testing"
+)
+
+func TestTextsInValues(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                                               "",
+		"abc":                                            "",
+		"default":                                        "",
+		"  hunter2 \n":                                   "hunter2",
+		"A=b\nDB_PASSWORD=hunter2\n":                     "hunter2",
+		`export DB_PASSWORD="hun\"ter"`:                  `hun"ter`,
+		"password = hunter2 # old":                       "hunter2",
+		"host=db password='hun ter2'":                    "hun ter2",
+		"db:\n  password: hunter2\n":                     "hunter2",
+		"machine h login l password hunter2":             "hunter2",
+		"h:5432:d:u:hunter2":                             "hunter2",
+		"app:hunter2":                                    "hunter2",
+		"postgres://app:hunt%40r2@db/x":                  "hunt@r2",
+		"https://h/?token=hunter2&x=y":                   "hunter2",
+		`{"db": {"password": "hunter2"}}`:                "hunter2",
+		`{"pin": 271828}`:                                "271828",
+		`{"auth": "` + encode("app:hunter2") + `"}`:      "hunter2",
+		"-----BEGIN X-----\nMIIBszCCAVmgAwIBAgIU\n":      "MIIBszCCAVmgAwIBAgIU",
+		"the words here, and the one s3cretW0rd, strong": "s3cretW0rd",
+	} {
+		found := want == ""
+		for text := range Texts(value) {
+			if want == "" {
+				t.Errorf("%q has %q", value, text.Text)
+			}
+			found = found || text.Text == want
+		}
+		if !found {
+			t.Errorf("%q: %q is not found", value, want)
+		}
+	}
+}
+
+func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// A Secret that has been changed since the filter was cleared is found too.
+func TestSearchAfterTheFilterWasCleared(t *testing.T) {
+	before := OfTexts([]string{"zQx7Kp2mVw9RtB4n"})
+	known.begin(most + 1)
+	for _, values := range [][]*Values{{before}, {before, OfTexts([]string{"another-Passw0rd"})}} {
+		if found := Search([]string{"it is zQx7Kp2mVw9R"}, values); len(found[0]) != 1 || found[0][0].Plain != "zqx7kp2mvw9r" {
+			t.Errorf("found %v", found)
+		}
+	}
+}
