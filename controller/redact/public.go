@@ -184,7 +184,7 @@ type publicText struct {
 const maxDecoded = 4 << 20
 
 func (t *publicText) size() int {
-	return len(t.folded) + len(t.values) + len(t.keys) + len(t.all) + len(t.decoded)
+	return len(t.folded) + len(t.values) + len(t.keys) + len(t.all) + len(t.decoded) + len(t.apart)
 }
 
 func (t *publicText) has(bare []byte) bool {

@@ -45,8 +45,7 @@ const shortestNumber = 6
 
 // A Scrubber replaces the values of the Secrets that were added to it. It is used by one goroutine at a time.
 type Scrubber struct {
-	key  []byte
-	seed maphash.Seed
+	key []byte
 
 	added    map[packed.Ref]bool // Secrets that were added
 	values   map[[sha256.Size]byte]bool
@@ -69,9 +68,9 @@ type step struct {
 
 // New returns a Scrubber without Secrets, with a random key.
 func New() *Scrubber {
-	s := &Scrubber{key: make([]byte, sha256.Size), seed: maphash.MakeSeed(), added: map[packed.Ref]bool{}, values: map[[sha256.Size]byte]bool{}}
+	s := &Scrubber{key: make([]byte, sha256.Size), added: map[packed.Ref]bool{}, values: map[[sha256.Size]byte]bool{}}
 	_, _ = rand.Read(s.key) // never fails
-	s.patterns, s.plain, s.written = &secretvalues.Index[pattern]{}, &plainTexts{seed: s.seed}, newWritten()
+	s.patterns, s.plain, s.written = &secretvalues.Index[pattern]{}, &plainTexts{seed: maphash.MakeSeed()}, newWritten()
 	return s
 }
 

@@ -1,6 +1,9 @@
 package secretvalues
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // known has the grams of all Values that were made since it was cleared, and the starts of their texts. With it, a text costs the same beside any
 // number of Secrets: most of its places are in none of them. It has false positives.
@@ -8,23 +11,35 @@ var known filter
 
 // A filter is a set of hashes that may have others.
 type filter struct {
+	mu    sync.RWMutex // is locked while bits are cleared, and for reading while hashes are put, so that none of them is lost
 	bits  [knownBits / 64]atomic.Uint64
-	count atomic.Int64 // how many hashes were put
-	age   atomic.Int64 // how often it was cleared
+	count int          // how many hashes were put; mu is locked while it is used
+	age   atomic.Int64 // how often the bits were cleared
 }
 
 // most is how many hashes are in a filter before it is cleared: then one of forty places is compared without need.
 const most = knownBits / 12
 
-// begin returns the age of the filter for Values that are made now, and clears it if it is full.
-func (f *filter) begin(hashes int) int64 {
-	if f.count.Add(int64(hashes)) > most {
-		f.age.Add(1) // before it is cleared: who reads it then does not rely on it
-		for i := range f.bits {
-			f.bits[i].Store(0)
-		}
-		f.count.Store(int64(hashes))
+// reserve clears the filter if it has no place for more hashes.
+func (f *filter) reserve(hashes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count += hashes; f.count <= most {
+		return
 	}
+	f.age.Add(1)
+	for i := range f.bits {
+		f.bits[i].Store(0)
+	}
+	f.count = hashes
+}
+
+// putAll calls all, which puts about this number of hashes, and returns the age of the filter that has them.
+func (f *filter) putAll(hashes int, all func()) int64 {
+	f.reserve(hashes)
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	all()
 	return f.age.Load()
 }
 

@@ -45,7 +45,7 @@ func encode(text string) string { return base64.StdEncoding.EncodeToString([]byt
 // A Secret that has been changed since the filter was cleared is found too.
 func TestSearchAfterTheFilterWasCleared(t *testing.T) {
 	before := OfTexts([]string{"zQx7Kp2mVw9RtB4n"})
-	known.begin(most + 1)
+	known.reserve(most + 1)
 	for _, values := range [][]*Values{{before}, {before, OfTexts([]string{"another-Passw0rd"})}} {
 		if found := Search([]string{"it is zQx7Kp2mVw9R"}, values); len(found[0]) != 1 || found[0][0].Plain != "zqx7kp2mvw9r" {
 			t.Errorf("found %v", found)

@@ -32,7 +32,6 @@ var hashKey = [2]uint64{newKey(), newKey() | 1}
 type parts struct {
 	table []uint32 // zero: empty
 	shift int
-	count int
 }
 
 func newParts(most int) parts {
@@ -43,10 +42,7 @@ func newParts(most int) parts {
 // put adds a gram by its hash.
 func (p *parts) put(hash uint64) {
 	at, entry := p.find(hash)
-	if p.table[at] == 0 {
-		p.table[at] = entry
-		p.count++
-	}
+	p.table[at] = entry
 }
 
 // find returns the place of a hash, where its entry is or would be.

@@ -20,17 +20,7 @@ type Found struct {
 // Parts of values that overlap are one.
 func Search(texts []string, values []*Values) (found [][]Found) {
 	found = make([][]Found, len(texts))
-	age := known.age.Load()
-	old := slices.ContainsFunc(values, func(v *Values) bool { return v.age != age })
-	var readings []*searched
-	for i, text := range texts {
-		for reading := range Readings(text) {
-			if s := newSearched(reading, old); s != nil {
-				s.text = i
-				readings = append(readings, s)
-			}
-		}
-	}
+	readings := readingsOf(texts, values)
 	tiny := make([]map[string][]Found, len(texts))
 	for i, text := range texts {
 		tiny[i] = inQuotes(text)
@@ -51,6 +41,24 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 		}
 	}
 	return found
+}
+
+// readingsOf returns the readings of texts that may have a value.
+func readingsOf(texts []string, values []*Values) (readings []*searched) {
+	age := known.age.Load()
+	old := slices.ContainsFunc(values, func(v *Values) bool { return v.age != age })
+	for i, text := range texts {
+		for reading := range Readings(text) {
+			if s := newSearched(reading, old); s != nil {
+				s.text = i
+				readings = append(readings, s)
+			}
+		}
+	}
+	if !old && known.age.Load() != age {
+		return readingsOf(texts, values) // the filter was cleared meanwhile
+	}
+	return readings
 }
 
 // A run is a part of the text of a reading.

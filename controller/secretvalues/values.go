@@ -67,17 +67,19 @@ func newValues(texts []string) *Values {
 			v.texts(part, note)
 		}
 	}
-	v.parts, v.age = newParts(size), known.begin(size)
-	for _, text := range folded {
-		grams(text, func(g gram, _ int) {
-			hash := g.hash()
-			v.parts.put(hash)
-			known.put(hash)
-		})
-	}
-	for start := range v.whole.lengths {
-		known.put(start.hash())
-	}
+	v.parts = newParts(size)
+	v.age = known.putAll(size, func() {
+		for _, text := range folded {
+			grams(text, func(g gram, _ int) {
+				hash := g.hash()
+				v.parts.put(hash)
+				known.put(hash)
+			})
+		}
+		for start := range v.whole.lengths {
+			known.put(start.hash())
+		}
+	})
 	return v
 }
 

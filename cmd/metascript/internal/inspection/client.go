@@ -58,7 +58,7 @@ type Client struct {
 	cluster *kubeconfig.Cluster
 	kube    kubernetes.Interface
 	http    *http.Client
-	notice  func(text string) // is told which Pod is asked
+	notice  func(text string) // is called with a text that names the Pod to which the request is sent
 	base    string            // of the URLs of requests
 	forward *forward          // to the Pod of the server; nil before the first request, and with an address
 	pod     types.UID         // of the Pod to which it was connected last; "" before
