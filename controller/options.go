@@ -239,7 +239,7 @@ const accountDelay = 300 * time.Millisecond
 // shareAmongReconcilers makes what all Reconcilers share.
 func (e *environment) shareAmongReconcilers() {
 	e.identityKinds = binding.NewIdentityKinds()
-	e.shared = reconcile.NewShared()
+	e.shared = reconcile.NewShared(e.Workers)
 	e.shared.Related.Log = e.Log
 	e.guards = guard.Options{Caches: &e.shared.Related, Turns: guard.NewTurns()}
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {

@@ -71,7 +71,7 @@ func TestWritesOfOneKindAreSentAtTheSameTime(t *testing.T) {
 		t.Run(fmt.Sprint(c.extra), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTestWriter()
-				w.Extra = make(chan struct{}, c.extra)
+				w.Extra = &Extra{Most: c.extra}
 				to := &slowWriter{fail: func(op plan.Op) error {
 					if strings.HasSuffix(op.Object.GetName(), "1") {
 						return errors.New(op.Object.GetName())
@@ -89,8 +89,8 @@ func TestWritesOfOneKindAreSentAtTheSameTime(t *testing.T) {
 				if got := strings.Join(to.phases, ", "); got != "create ConfigMap, create Widget, delete ConfigMap" {
 					t.Errorf("the order is %s", got)
 				}
-				if len(w.Extra) != 0 {
-					t.Errorf("%d slots are not given back", len(w.Extra))
+				if w.Extra.now != 0 || len(w.Extra.sharers) != 0 {
+					t.Errorf("%d slots are not given back, %d sharers write", w.Extra.now, len(w.Extra.sharers))
 				}
 			})
 		})
@@ -102,7 +102,7 @@ func TestPanicOfWrite(t *testing.T) {
 	for _, name := range []string{"c0", "c3"} { // in a goroutine of its own, and in that of Apply
 		synctest.Test(t, func(t *testing.T) {
 			w := newTestWriter()
-			w.Extra = make(chan struct{}, 8)
+			w.Extra = &Extra{Most: 8}
 			to := &slowWriter{fail: func(op plan.Op) error {
 				if op.Object.GetName() == name {
 					panic("broken")
@@ -171,4 +171,98 @@ func TestNothingIsWrittenAfterTheContextIsDone(t *testing.T) {
 	if _, err := newTestWriter().Apply(ctx, objecttest.Widget(nil), someOps(), &to); len(to.ops) != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d writes, error %v", len(to.ops), err)
 	}
+}
+
+// The extra writes of a server are shared: a controller that writes alone has all of them, and each of several has its part.
+func TestExtraWritesAreShared(t *testing.T) {
+	e := &Extra{Most: 8}
+	takes := func(s *Sharer) (n int) {
+		for s.take() {
+			n++
+		}
+		return n
+	}
+	first := e.begin("a")
+	if n := takes(first); n != 8 {
+		t.Errorf("one that writes alone has %d", n)
+	}
+	second, again := e.begin("b"), e.begin("a")
+	if n := takes(second); n != 0 {
+		t.Errorf("%d are sent in addition to all", n)
+	}
+	for range 8 {
+		first.giveBack()
+	}
+	if a, b := takes(again), takes(second); a != 4 || b != 4 {
+		t.Errorf("two have %d and %d, want half each", a, b)
+	}
+	for range 4 {
+		again.giveBack()
+		second.giveBack()
+	}
+	var others []*Sharer
+	for i := range 16 {
+		others = append(others, e.begin(string(rune('c'+i))))
+	}
+	if n := takes(first) + takes(others[3]); n != 0 {
+		t.Errorf("%d of eighteen have one of eight", n)
+	}
+	for _, s := range append(others, first, second, again) {
+		s.end()
+	}
+	if len(e.sharers) != 0 || (*Sharer)(nil).take() || (*Extra)(nil).begin("a") != nil {
+		t.Errorf("%d sharers are left", len(e.sharers))
+	}
+}
+
+// An answer of which the API server refuses everything costs a bounded number of requests at each retry, and each child has its turn. One
+// success ends the count.
+func TestWritesThatFailAreLeft(t *testing.T) {
+	var ops []plan.Op
+	for i := range 1000 {
+		ops = append(ops, plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap(fmt.Sprintf("c%03d", i), nil)})
+	}
+	widget := objecttest.Widget(nil)
+	ops = append(ops, plan.Op{Verb: plan.Create, Object: widget})
+	for _, extra := range []int{0, 8} {
+		w := newTestWriter()
+		w.Extra = &Extra{Most: extra}
+		tried := map[string]int{}
+		to := &countingWriter{fail: func(op plan.Op) error {
+			tried[op.Object.GetName()]++
+			if op.Object.GetName() == "c950" || op.Object.GetKind() == widget.GetKind() {
+				return nil
+			}
+			return errors.New("it is not valid")
+		}}
+		for round := range 9 {
+			_, err := w.Apply(t.Context(), widget, ops, to)
+			if text := fmt.Sprint(err); !strings.Contains(text, "more children of kind ConfigMap are left to the next try, since 100 writes failed one after the other") {
+				t.Fatalf("extra %d, round %d: error %s", extra, round, text)
+			}
+			if n := tried[widget.GetName()]; n != round+1 {
+				t.Errorf("extra %d: after round %d, the child of another kind was written %d times", extra, round, n)
+			}
+		}
+		if to.writes > 9*(maxFailing+extra+1)+maxFailing || tried["c950"] != 0 {
+			t.Errorf("extra %d: %d writes in nine rounds", extra, to.writes)
+		}
+		if _, _ = w.Apply(t.Context(), widget, ops, to); tried["c950"] != 1 {
+			t.Errorf("extra %d: the valid child was tried %d times in ten rounds", extra, tried["c950"])
+		}
+	}
+}
+
+// A countingWriter counts the writes.
+type countingWriter struct {
+	mu     sync.Mutex
+	writes int
+	fail   func(plan.Op) error
+}
+
+func (c *countingWriter) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes++
+	return op.Object, c.fail(op)
 }

@@ -38,9 +38,9 @@ type Writer struct {
 	Log     *slog.Logger
 	Memory  *Memory // of the parent
 
-	// Extra limits how many writes are sent in addition to one for each Writer that applies; all Writers of a controller share it.
-	// With nil, each write is sent when the one before has ended.
-	Extra chan struct{}
+	// Extra limits how many writes are sent in addition to one for each Writer that applies; all Writers of a server share it. With nil,
+	// each write is sent when the one before has ended.
+	Extra *Extra
 
 	// DryRuns limits how many children, of which the answer has not changed, are compared by a dry run before they are recreated; all
 	// Writers of a controller share it. With nil, there is no limit.
@@ -64,6 +64,7 @@ type Writer struct {
 
 	unserved unserved // kinds that Apply could not create
 	refused  int      // how many writes in Apply failed because of a field
+	failing  int      // how many writes to children of one kind failed one after the other
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
@@ -153,7 +154,8 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are. It ends when ctx is done.
+// loses a random value are the last ones, and are not done unless all others are. After maxFailing failures the other writes to this kind
+// are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,16 +166,26 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		ops = append(slices.DeleteFunc(slices.Clone(ops), loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !loses(op) })...)
 	}
 	var again time.Duration
-	errs := make([]error, len(ops))
+	errs, lefts := make([]error, len(ops)), []error(nil)
 	for begin := 0; begin < len(ops); {
 		end := begin + 1
 		for end < len(ops) && independent(ops[begin], ops[end]) && loses(ops[begin]) == loses(ops[end]) {
 			end++
 		}
 		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
-		w.each(begin, end, func(i int) {
+		w.failing = 0
+		t, left := w.Memory.turn(ops[begin:end]), 0
+		w.each(end-begin, func(i int) {
+			i = begin + t.at(i)
 			if errs[i] = ctx.Err(); errs[i] != nil {
 				return // each write would fail
+			}
+			if w.failing >= maxFailing {
+				if left++; left == 1 {
+					child := object.RefOf(ops[i].Object)
+					w.Memory.left[child.Kind] = child.Clone()
+				}
+				return
 			}
 			if unfinished && loses(ops[i]) {
 				w.Log.Info("a random value stays in a Secret, since it may be the only one that has it yet", "parent", object.RefOf(parent), "child", object.RefOf(ops[i].Object))
@@ -181,10 +193,14 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
 			again, errs[i] = throttle.Shorter(again, wait), err
+			w.noteFailure(err)
 		})
+		if left > 0 {
+			lefts = append(lefts, fmt.Errorf("%d more children of kind %s are left to the next try, since %d writes failed one after the other", left, ops[begin].Object.GetKind(), maxFailing))
+		}
 		begin = end
 	}
-	return again, kube.Join(errs...)
+	return again, kube.Join(append([]error{kube.Join(errs...)}, lefts...)...)
 }
 
 // losing returns the Secrets from which one of ops would remove a random value that the hook has passed back, most likely for another one.
@@ -210,9 +226,9 @@ func independent(a, b plan.Op) bool {
 	return a.Object.GroupVersionKind() == b.Object.GroupVersionKind() && (a.Verb == plan.Delete) == (b.Verb == plan.Delete)
 }
 
-// each calls do with each number from begin up to end, and returns when all calls have returned. The calls are made with mu locked, and
-// in goroutines as far as Extra permits it. A panic of a call is one of each, so that it does not end the process.
-func (w *Writer) each(begin, end int, do func(int)) {
+// each calls do with each number below n, and returns when all calls have returned. The calls are made with mu locked, and in goroutines
+// as far as Extra permits it. A panic of a call is one of each, so that it does not end the process.
+func (w *Writer) each(n int, do func(int)) {
 	var others sync.WaitGroup
 	panicked := ""
 	call := func(i int) {
@@ -223,19 +239,20 @@ func (w *Writer) each(begin, end int, do func(int)) {
 		}()
 		do(i)
 	}
-	for i := begin; i < end; i++ {
-		select {
-		case w.slot(i < end-1) <- struct{}{}:
-			others.Go(func() {
-				defer func() { <-w.Extra }()
-				stack.Grow()
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				call(i)
-			})
-		default:
+	sharer := w.Extra.begin(cmp.Or(w.Binding.Tenant, w.Binding.Owner()))
+	defer sharer.end()
+	for i := range n {
+		if i == n-1 || !sharer.take() {
 			call(i)
+			continue
 		}
+		others.Go(func() {
+			defer sharer.giveBack()
+			stack.Grow()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			call(i)
+		})
 	}
 	w.mu.Unlock()
 	others.Wait()
@@ -245,12 +262,14 @@ func (w *Writer) each(begin, end int, do func(int)) {
 	}
 }
 
-// slot returns Extra if another goroutine may help, and nil, which never has room, if not.
-func (w *Writer) slot(mayHelp bool) chan struct{} {
-	if !mayHelp {
-		return nil
+// noteFailure counts a write that failed with err, or ends the count if it did not fail.
+func (w *Writer) noteFailure(err error) {
+	switch {
+	case err == nil:
+		w.failing = 0
+	case !errors.Is(err, kube.ErrRequeue):
+		w.failing++
 	}
-	return w.Extra
 }
 
 // applyOne does op, and the write that follows if op is a dry run that shows a difference. If op has to wait, it does nothing

@@ -77,7 +77,7 @@ type Reconciler struct {
 	causes        *observe.Causes  // nil without sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	dryRuns       *rate.Limiter    // see children.Writer.DryRuns; nil with an observer, which waits for no write
-	extraWrites   chan struct{}    // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
+	extraWrites   *children.Extra  // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
 	// These fields change.
@@ -127,7 +127,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		o.Changed = func() {}
 	}
 	if o.Shared == nil {
-		o.Shared = NewShared()
+		o.Shared = NewShared(b.Workers)
 	}
 	r := &Reconciler{
 		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
@@ -137,7 +137,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		r.causes = observe.NewCauses()
 	}
 	if o.Observer == nil {
-		r.extraWrites = make(chan struct{}, b.Workers)
+		r.extraWrites = &o.Shared.extraWrites
 		r.dryRuns = rate.NewLimiter(dryRunsPerSecond, dryRunsAtOnce)
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
@@ -220,10 +220,14 @@ type Shared struct {
 	Related related.Caches            // of the objects that customize hooks request
 
 	replacements children.Replacements
+	extraWrites  children.Extra
 }
 
-// NewShared returns a Shared with a pool of its own. Its Related.Open must be set before a customize hook is called.
-func NewShared() *Shared { return &Shared{pool: work.NewPool()} }
+// NewShared returns a Shared with a pool of its own, and with the size of its children.Extra. Its Related.Open must be set before a
+// customize hook is called.
+func NewShared(extraWrites int) *Shared {
+	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}}
+}
 
 // stopTimeout is how long reconciles may go on after End was called.
 const stopTimeout = 20 * time.Second
