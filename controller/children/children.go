@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -94,7 +95,10 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	lacking, ending := lacksChild(children, response.Children)
 	policy := w.Policy(parent, response.Holders)
-	policy.Stopped = ctx.Err
+	policy.Stopped = func() error { // it is called for each child
+		runtime.Gosched() // thousands of children take long
+		return ctx.Err()
+	}
 	planned, err := plan.Children(children, response.Children, policy)
 	for _, op := range planned.Applied {
 		err = errors.Join(err, policy.NoteWritten(op, op.Observed))

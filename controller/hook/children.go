@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 func (resp *Response) desire(ctx context.Context, items []any, req *Request, how decodeOptions) error {
 	resp.Children, resp.Indexes = &object.Set{}, make(map[object.Ref]int, len(items))
 	for i, item := range items {
+		runtime.Gosched() // thousands of children take long
 		if err := ctx.Err(); err != nil {
 			return err
 		}

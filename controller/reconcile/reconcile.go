@@ -69,7 +69,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
 	}
-	retry := w.scheduleNext(ctx, key, again, err)
+	retry := w.scheduleNext(ctx, key, again, c.computed, err)
 	c.tellSinks(redact.FromContext(ctx), again, retry, err)
 	if c.status.Left {
 		c.version.Remember.Used()
@@ -92,6 +92,10 @@ func (w *worker) reconcileRecovering(ctx context.Context, c *reconciliation) (ag
 	}()
 	ctx, release := bodies.WithLease(ctx)
 	defer release()
+	defer c.large.end()
+	if err := c.large.begin(ctx, c.state.large); err != nil {
+		return 0, err
+	}
 	return c.reconcile(ctx)
 }
 
@@ -107,12 +111,15 @@ type reconciliation struct {
 	roller  *roller
 	writer  *children.Writer
 	status  *parents.Writer
+	large   large
 	done    *observe.Reconcile // what the Sinks are told of it; nil without one
+
+	computed time.Duration // how long the calls of scripts and the plan took
 }
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
-	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed, large: large{share: r.plans, plans: r.shared.plans}}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Object: r.object.Load, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements}
@@ -173,6 +180,9 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if again, settled := c.note(response); settled {
 		return again, nil
 	}
+	if c.state.large, err = c.large.fit(response); err != nil {
+		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
+	}
 	if c.writer.Requested {
 		c.state.parent.ForgetUnstored()
 	}
@@ -185,6 +195,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	began := time.Now()
 	changes, planErr := c.writer.Plan(ctx, parent, observed, response)
 	c.metrics.Planned(time.Since(began))
+	c.computed += time.Since(began)
 	suppressed, confirmDelay := c.writer.ReportSuppressed(ctx, parent, changes.Suppressed, write)
 	if len(suppressed) > 0 || confirmDelay > 0 {
 		c.state.memory.Suppressed()
@@ -212,6 +223,10 @@ func (c *reconciliation) reportUnread(parent *object.Object, response *hook.Resp
 // desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children
 // roll, the response has the children of the next step of the rollout.
 func (c *reconciliation) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
+	if c.version.Scripted { // else this is most of all the time of the webhook
+		began := time.Now()
+		defer func() { c.computed += time.Since(began) }()
+	}
 	if c.version.Revisions != nil && (!object.Deleting(parent) || c.binding.FinalizesChildren(parent)) {
 		return c.roller.roll(ctx, parent, children, write)
 	}

@@ -15,6 +15,7 @@
 //   - package children plans and does the writes to children
 //   - package parents writes the status, and the labels and annotations of decorated objects
 //   - retry.go decides when the parent is reconciled again
+//   - large.go limits how many large answers are planned at the same time
 //   - tracker.go passes each write on, notes what the caches will have to show, and tells the Sinks of a reconcile that has ended
 //   - redefine.go queues parents after a definition has changed
 //   - redact.go keeps the values of Secrets out of all texts
@@ -36,6 +37,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"metascript/controller/binding"
+	"metascript/controller/bodies"
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/children"
@@ -77,6 +79,7 @@ type Reconciler struct {
 	causes        *observe.Causes  // nil without sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	dryRuns       *rate.Limiter    // see children.Writer.DryRuns; nil with an observer, which waits for no write
+	plans         *bodies.Share    // of the memory for the plans of large answers
 	extraWrites   *children.Extra  // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
@@ -140,6 +143,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		r.extraWrites = &o.Shared.extraWrites
 		r.dryRuns = rate.NewLimiter(dryRunsPerSecond, dryRunsAtOnce)
 	}
+	r.plans = r.shared.plans.ShareOf(b.Tenant)
 	r.redactors = &redactors{binding: b, states: r.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
 	r.redactors.handler = log.Handler()
@@ -221,12 +225,13 @@ type Shared struct {
 
 	replacements children.Replacements
 	extraWrites  children.Extra
+	plans        *bodies.Budget // see large
 }
 
 // NewShared returns a Shared with a pool of its own, and with the size of its children.Extra. Its Related.Open must be set before a
 // customize hook is called.
 func NewShared(extraWrites int) *Shared {
-	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}}
+	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}, plans: bodies.New(plansMemory)}
 }
 
 // stopTimeout is how long reconciles may go on after End was called.

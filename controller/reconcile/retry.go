@@ -33,15 +33,23 @@ const (
 	requeuesBeforeReport = 8
 )
 
+// A reconcile that fails is retried after at least idleAfterFailure times as long as the server was busy with it, up to maxIdle, so that the
+// parents whose reconciles take long and fail do not occupy it. It is most often less than the back-off.
+const (
+	idleAfterFailure = 20
+	maxIdle          = time.Minute
+)
+
 // eventPrefixes are the prefixes of event messages by reason. They are those of Metacontroller.
 var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
 // what follows from an error. The time in again is the shortest delay that the hook, the roller, the writer of children or the status writer
-// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay.
+// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay. computed is how long the server was busy with
+// the reconcile.
 //
 // It returns after which time a reconcile that failed is repeated; zero if it is not.
-func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) (retry time.Duration) {
+func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again, computed time.Duration, err error) (retry time.Duration) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
 	var pause *throttle.PauseError
@@ -78,7 +86,7 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
-		return w.r.queue.Retry(key, 0)
+		return w.r.queue.Retry(key, min(idleAfterFailure*computed, maxIdle))
 	}
 	return retry
 }
