@@ -103,19 +103,22 @@ func TestReconcileWithoutMemoryForItsPlan(t *testing.T) {
 	}
 }
 
-// Parents whose reconciles take long and fail do not occupy the server: they are retried after a multiple of that time.
-func TestRetryWaitsForAMultipleOfWhatAReconcileTook(t *testing.T) {
+// Parents whose reconciles are large and fail do not occupy the server: they are retried less often.
+func TestLargeAnswersAreRetriedLessOften(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	for i, c := range []struct{ computed, least, most time.Duration }{
+	for i, c := range []struct {
+		large       int64
+		least, most time.Duration
+	}{
 		{0, 0, time.Second},
-		{time.Second, 20 * time.Second, 20 * time.Second},
-		{time.Hour, maxIdle, maxIdle},
+		{retriedPerSecond / 2, time.Second / 2, time.Second / 2},
+		{plansMemory, 16 * time.Second, 16 * time.Second},
 	} {
 		key := objecttest.WidgetRef("default", fmt.Sprint("w", i))
-		if got := r.worker.scheduleNext(t.Context(), key, 0, c.computed, errors.New("failed")); got < c.least || got > c.most {
-			t.Errorf("after %s it waits %s", c.computed, got)
+		if got := r.worker.scheduleNext(t.Context(), key, 0, c.large, errors.New("failed")); got < c.least || got > c.most {
+			t.Errorf("after a plan of %d bytes it waits %s", c.large, got)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
 	}
-	retry := w.scheduleNext(ctx, key, again, c.computed, err)
+	retry := w.scheduleNext(ctx, key, again, c.state.large, err)
 	c.tellSinks(redact.FromContext(ctx), again, retry, err)
 	if c.status.Left {
 		c.version.Remember.Used()
@@ -113,8 +113,6 @@ type reconciliation struct {
 	status  *parents.Writer
 	large   large
 	done    *observe.Reconcile // what the Sinks are told of it; nil without one
-
-	computed time.Duration // how long the calls of scripts and the plan took
 }
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
@@ -195,7 +193,6 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	began := time.Now()
 	changes, planErr := c.writer.Plan(ctx, parent, observed, response)
 	c.metrics.Planned(time.Since(began))
-	c.computed += time.Since(began)
 	suppressed, confirmDelay := c.writer.ReportSuppressed(ctx, parent, changes.Suppressed, write)
 	if len(suppressed) > 0 || confirmDelay > 0 {
 		c.state.memory.Suppressed()
@@ -223,10 +220,6 @@ func (c *reconciliation) reportUnread(parent *object.Object, response *hook.Resp
 // desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children
 // roll, the response has the children of the next step of the rollout.
 func (c *reconciliation) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if c.version.Scripted { // else this is most of all the time of the webhook
-		began := time.Now()
-		defer func() { c.computed += time.Since(began) }()
-	}
 	if c.version.Revisions != nil && (!object.Deleting(parent) || c.binding.FinalizesChildren(parent)) {
 		return c.roller.roll(ctx, parent, children, write)
 	}

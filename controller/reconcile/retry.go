@@ -33,23 +33,21 @@ const (
 	requeuesBeforeReport = 8
 )
 
-// A reconcile that fails is retried after at least idleAfterFailure times as long as the server was busy with it, up to maxIdle, so that the
-// parents whose reconciles take long and fail do not occupy it. It is most often less than the back-off.
-const (
-	idleAfterFailure = 20
-	maxIdle          = time.Minute
-)
+// retriedPerSecond is how much of the plans of large answers, in bytes, a parent may cause in a second by retries of a reconcile that fails.
+// So an answer with 16,000 children is retried after 10 seconds at the earliest, since each retry takes about half a second of CPU time. It
+// does not depend on the time that a reconcile took, which is longer on a server that is busy.
+const retriedPerSecond = 8 << 20
 
 // eventPrefixes are the prefixes of event messages by reason. They are those of Metacontroller.
 var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
 // what follows from an error. The time in again is the shortest delay that the hook, the roller, the writer of children or the status writer
-// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay. computed is how long the server was busy with
-// the reconcile.
+// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay. large is the size of the plan of its
+// answer; zero if that is small.
 //
 // It returns after which time a reconcile that failed is repeated; zero if it is not.
-func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again, computed time.Duration, err error) (retry time.Duration) {
+func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, large int64, err error) (retry time.Duration) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
 	var pause *throttle.PauseError
@@ -86,7 +84,7 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again, comput
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
-		return w.r.queue.Retry(key, min(idleAfterFailure*computed, maxIdle))
+		return w.r.queue.Retry(key, time.Duration(large)*time.Second/retriedPerSecond)
 	}
 	return retry
 }
