@@ -138,6 +138,12 @@ func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
 	if after := helmObjects(t); after != before {
 		t.Errorf("an upgrade changes the objects:\n%s\nbefore\n%s", after, before)
 	}
+	if out := helm(t, "upgrade", "metascript", archive, "--namespace", in, "--set", "fullnameOverride=other", "--dry-run=server"); !strings.Contains(out, "trusted-authors: \"false\"\n") {
+		t.Errorf("an upgrade that changes the name trusts authors:\n%s", out)
+	}
+	if out, err := run(build+"metascript", "uninstall", "--check"); err == nil || !strings.Contains(out, "helm uninstall metascript --namespace "+in) {
+		t.Errorf("metascript uninstall --check: %v\n%s", err, out)
+	}
 	kubectl(t, "delete", "deployment", "example")
 	kubectl(t, "wait", "--for=create", "--timeout=3m", "deployment/example")
 	if after := get(t, "{.metadata.uid}", "deployments", "example"); strings.HasPrefix(child, after) {

@@ -81,17 +81,25 @@ server does not permit to grant more than one has. */}}
 {{- end }}
 
 {{/* "true" if the authors of controllers are trusted. An upgrade keeps what runs, which an annotation of the Deployment says: its flags may
-be those of a user. A release of a chart that did not have this value has no such annotation. */}}
+be those of a user. A release of a chart that did not have this value has no such annotation. The Deployment may have another name, which the
+upgrade changes. If there is none, the first installation has failed. */}}
 {{- define "metascript.trusted" -}}
 {{- if kindIs "bool" .Values.trustedAuthors }}
 {{- ternary "true" "" .Values.trustedAuthors }}
 {{- else if .Values.replaces }}
 {{- "true" }}
 {{- else }}
-{{- $runs := lookup "apps/v1" "Deployment" (include "metascript.namespace" .) (include "metascript.fullname" .) }}
+{{- $runs := list }}
+{{- range (lookup "apps/v1" "Deployment" (include "metascript.namespace" .) "").items }}
+{{- $annotations := .metadata.annotations | default dict }}
+{{- $ours := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) }}
+{{- if and $ours (hasPrefix (printf "%s-" $.Chart.Name) (get (.metadata.labels | default dict) "helm.sh/chart")) }}
+{{- $runs = append $runs (get $annotations "metacontroller.k8s.io/trusted-authors") }}
+{{- end }}
+{{- end }}
 {{- if $runs }}
-{{- ternary "" "true" (eq (toString (get ($runs.metadata.annotations | default dict) "metacontroller.k8s.io/trusted-authors")) "false") }}
-{{- else if not (and .Release.IsInstall (include "metascript.unused" .)) }}
+{{- ternary "" "true" (has "false" $runs) }}
+{{- else if not (include "metascript.unused" .) }}
 {{- "true" }}
 {{- end }}
 {{- end }}
