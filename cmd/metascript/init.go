@@ -21,6 +21,8 @@ type initFlags struct {
 	language, kind flagvalue.Choice
 	parent         kindValue
 	children       kindsValue
+	account        string
+	server         string
 	dir            string
 }
 
@@ -33,12 +35,16 @@ func initCommand() *cobra.Command {
 		SuggestFor: []string{"new", "scaffold", "generate"},
 		Short:      "Write the files of a new controller",
 		Long: `Write the files of a new controller: a script that works, the controller object, a CustomResourceDefinition of the parent,
-a parent to try, test cases, the steps of a simulation, type definitions for editors, and a README. They are written below the
-directory NAME. If one of these files exists already, the command fails and writes nothing.
+a parent to try, test cases, the steps of a simulation, the ServiceAccount of the controller with its roles, type definitions for
+editors, and a README. They are written below the directory NAME. If one of these files exists already, the command fails and
+writes nothing.
 
 A CompositeController makes children for each object of a new kind, the parent. This kind is NAME in the group
 example.com, unless --parent is set. A DecoratorController (--kind Decorator) makes children for each object of a kind that exists,
 if the object has an annotation.
+
+The controller acts as the ServiceAccount in --service-account. Its roles are those that "metascript rbac" prints, and so are those of
+the server, whose ServiceAccount is in --server-account. "kubectl apply -k NAME" installs all of it.
 
 Write a kind as Kind.group/version, such as Deployment.apps/v1 or Service.v1. The group and the version of a kind of
 Kubernetes can be left out. For other kinds, the script has only a name and labels: add the rest.`,
@@ -53,9 +59,7 @@ Kubernetes can be left out. For other kinds, the script has only a name and labe
 		},
 		// What the flags say together is checked before the command starts, so that the exit code of an error is 2.
 		PreRunE: func(_ *cobra.Command, args []string) (err error) {
-			project, err = scaffold.New(scaffold.Options{
-				Name: args[0], Language: f.language.String(), Decorator: f.kind.String() == "Decorator", Parent: f.parent.kind, Children: f.children.kinds,
-			})
+			project, err = f.project(args[0])
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,11 +76,33 @@ Kubernetes can be left out. For other kinds, the script has only a name and labe
 	flags.Var(&f.kind, "kind", "kind of the controller: "+f.kind.Words())
 	flags.Var(&f.parent, "parent", "kind of the parents")
 	flags.Var(&f.children, "children", "kinds of the children, separated by commas (default Deployment.apps/v1, for a Decorator ConfigMap.v1)")
+	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of the controller (default default/NAME)")
+	flags.StringVar(&f.server, "server-account", "metascript/metascript", "NAMESPACE/NAME of the ServiceAccount of the server")
 	flags.StringVar(&f.dir, "dir", "", "directory in which the files are written (default NAME)")
 	_ = cmd.RegisterFlagCompletionFunc("parent", cobra.FixedCompletions(scaffold.KindNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("children", completeKinds)
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd
+}
+
+// project returns the project that the flags describe.
+func (f *initFlags) project(name string) (*scaffold.Project, error) {
+	o := scaffold.Options{
+		Name: name, Language: f.language.String(), Decorator: f.kind.String() == "Decorator", Parent: f.parent.kind, Children: f.children.kinds,
+	}
+	server, err := parseAccount("server-account", f.server)
+	if err != nil {
+		return nil, err
+	}
+	o.Server = *server
+	if f.account != "" {
+		account, err := parseAccount("service-account", f.account)
+		if err != nil {
+			return nil, err
+		}
+		o.Account = *account
+	}
+	return scaffold.New(o)
 }
 
 // writeProject writes the files, and prints their names and what to do next.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-jsonnet/formatter"
+	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/scaffold"
 	"metascript/engine"
@@ -194,7 +196,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "simulate.yaml", "kustomization.yaml"}
+	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "simulate.yaml", "rbac.yaml", "kustomization.yaml"}
 	want := "error: nothing was written, because there already is "
 	for _, name := range kept {
 		want += filepath.Join(dir, name) + ", "
@@ -222,6 +224,7 @@ cases/new.yaml
 cases/ready.yaml
 cases/invalid-version.yaml
 simulate.yaml
+rbac.yaml
 kustomization.yaml
 kinds.libsonnet
 metascript.schema.json
@@ -235,6 +238,7 @@ Next:
   metascript simulate .
   kubectl apply -f crd.yaml && metascript dev -f controller.yaml   # in a cluster
   kubectl apply -f parent.yaml   # in another terminal
+  kubectl apply -k .   # the server in the cluster runs it
 `
 	if diff := cmp.Diff(want, got.stdout); got.code != 0 || diff != "" {
 		t.Errorf("the exit code is %d, and the output (-want +got):\n%s%s", got.code, diff, got.stderr)
@@ -259,6 +263,8 @@ func TestInitErrors(t *testing.T) {
 		{"app --children App.example.com/v1alpha1", "--children App.example.com/v1alpha1 is the kind of the parent too: the children would be parents"},
 		{"app --parent Deployment", "--parent Deployment.apps/v1 is a kind of Kubernetes, but the parent of a CompositeController is a kind of your own: leave it out for App.example.com/v1alpha1, or decorate deployments with --kind Decorator"},
 		{"app --kind Decorator", "a DecoratorController needs --parent, the kind that it decorates, such as --parent Deployment.apps/v1"},
+		{"app --service-account app", `--service-account "app": want NAMESPACE/NAME, such as default/controller`},
+		{"app --server-account Server/a", `--server-account "Server/a": want NAMESPACE/NAME, such as default/controller`},
 		{"app --nosuch", "unknown flag --nosuch: see metascript init --help"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -288,4 +294,67 @@ func TestInitCompletion(t *testing.T) {
 		flag, value, _ := strings.Cut(c.args, " ")
 		metascript(t, "__complete", "init", "app", flag, value).expect(t, 0, c.want, []string{"Completion ended"})
 	}
+}
+
+// rbac.yaml is what "metascript rbac" prints for what the kustomization applies: the controller, whose script is in a ConfigMap.
+func TestRolesOfInitializedProject(t *testing.T) {
+	for _, c := range []struct {
+		args        string
+		definitions []string // of kinds that are not of Kubernetes and not in crd.yaml
+	}{
+		{"", nil},
+		{"--language typescript --children Deployment,Service,PersistentVolumeClaim,Job", nil},
+		{"--kind Decorator --parent Deployment --server-account metacontroller/metacontroller", nil},
+		{"--kind Decorator --parent Namespace --children NetworkPolicy,Pod --language jsonnet --service-account team-a/web", nil},
+		{"--children Redis.db.example.com/v1,ConfigMap", []string{"Redis"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			dir := initialized(t, append([]string{"my-app"}, strings.Fields(c.args)...)...)
+			path := filepath.Join(dir, "controller.yaml")
+			var controller map[string]any
+			if err := yaml.Unmarshal([]byte(readText(t, path)), &controller); err != nil {
+				t.Fatal(err)
+			}
+			spec := controller["spec"].(map[string]any)
+			account := spec["serviceAccount"].(map[string]any)
+			script := spec["script"].(map[string]any)["file"].(string)
+			source := map[string]any{"namespace": account["namespace"], "name": "my-app-script"}
+			configMap := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": source, "data": map[string]any{script: readText(t, filepath.Join(dir, script))}}
+			spec["script"] = map[string]any{"configMapRef": map[string]any{"namespace": account["namespace"], "name": "my-app-script", "key": script}}
+			text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{controller, configMap}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			installed := filepath.Join(dir, "installed.json")
+			if err := os.WriteFile(installed, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"rbac", "-f", installed, "--server-account", "metascript/metascript"}
+			if !strings.Contains(c.args, "Decorator") {
+				args = append(args, "-f", filepath.Join(dir, "crd.yaml"))
+			}
+			for _, kind := range c.definitions {
+				file := filepath.Join(dir, kind+".json")
+				if err := os.WriteFile(file, []byte(customDefinition(kind)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append(args, "-f", file)
+			}
+			if _, after, found := strings.Cut(c.args, "--server-account "); found {
+				args = append(args, "--server-account", after)
+			}
+			got := metascript(t, args...)
+			if diff := cmp.Diff(readText(t, filepath.Join(dir, "rbac.yaml")), got.stdout); got.code != 0 || diff != "" {
+				t.Errorf("rbac ends with %d, and its output differs (-rbac.yaml +rbac):\n%s%s", got.code, diff, got.stderr)
+			}
+		})
+	}
+}
+
+// customDefinition returns a definition of a kind in the group db.example.com, whose plural name is that of the kind in lower case.
+func customDefinition(kind string) string {
+	plural := strings.ToLower(kind)
+	return `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "` + plural + `.db.example.com"}, "spec": {
+		"group": "db.example.com", "scope": "Namespaced", "names": {"kind": "` + kind + `", "plural": "` + plural + `"},
+		"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}`
 }

@@ -253,9 +253,12 @@ func (k *kubelet) follow(events io.Reader) error {
 
 // start starts the server of a Pod. The last flags are those of this machine, which has one network for all Pods.
 func start(p *pod) (*process, error) {
+	own, err := kubeconfigOf(p)
+	if err != nil {
+		return nil, err
+	}
 	args := append(slices.Clone(p.Spec.Containers[0].Args), "--health-probe-bind-address=0", "--metrics-address=0", "--verbosity=1",
-		"--kubeconfig="+kubeconfig, "--as=system:serviceaccount:"+p.Metadata.Namespace+":"+p.Spec.ServiceAccountName,
-		"--namespace="+p.Metadata.Namespace, "--leader-election-namespace="+p.Metadata.Namespace)
+		"--kubeconfig="+own, "--namespace="+p.Metadata.Namespace, "--leader-election-namespace="+p.Metadata.Namespace)
 	started := &process{command: exec.Command(build+"metascript", args...), ended: make(chan error, 1)}
 	started.command.Stdout, started.command.Stderr = &started.log, &started.log
 	started.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -264,6 +267,30 @@ func start(p *pod) (*process, error) {
 	}
 	go func() { started.ended <- started.command.Wait() }()
 	return started, nil
+}
+
+// kubeconfigOf writes a kubeconfig file with a token of the ServiceAccount of a Pod, and returns its path. With the flag --as, the server could
+// act as every account, since its requests would be those of an administrator.
+func kubeconfigOf(p *pod) (string, error) {
+	text, err := run(build+"cluster", "kubectl", "config", "view", "--raw", "--minify", "--output=json")
+	if err != nil {
+		return "", err
+	}
+	var config map[string]any
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return "", err
+	}
+	token, err := run(build+"cluster", "kubectl", "create", "token", p.Spec.ServiceAccountName, "--namespace="+p.Metadata.Namespace)
+	if err != nil {
+		return "", err
+	}
+	config["users"].([]any)[0].(map[string]any)["user"] = map[string]any{"token": token}
+	own, err := json.Marshal(config)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(kubeconfig), p.Metadata.UID)
+	return path, os.WriteFile(path, own, 0o600)
 }
 
 func (p *process) interrupt() {

@@ -96,7 +96,7 @@ func TestRelease(t *testing.T) {
 	in := namespace(t, "release")
 	kubelet := startKubelet(t, in)
 	set := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m", "--set"}
-	helm(t, append([]string{"install"}, append(set, "image.tag=1.0")...)...)
+	helm(t, append([]string{"install"}, append(set, "image.tag=1.0,trustedAuthors=true")...)...)
 	parents(t)
 	before := children(t)
 
@@ -171,7 +171,7 @@ clusterRole:
   - {apiGroups: [""], resources: [events], verbs: [create, patch]}
 `), 0o600))
 	install := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m"}
-	helm(t, append([]string{"install"}, install...)...)
+	helm(t, append([]string{"install", "--set", "trustedAuthors=true"}, install...)...)
 	parents(t)
 	helm(t, append([]string{"upgrade", "--values", values}, install...)...)
 	until(t, "the server has only the permissions of the values", func() bool {
@@ -188,7 +188,7 @@ clusterRole:
 func TestNamespaces(t *testing.T) {
 	in := namespace(t, "some")
 	kubelet := startKubelet(t, in)
-	helm(t, "install", "metascript", archive, "--namespace", in, "--wait", "--timeout", "3m", "--set", "watchNamespaces={default}")
+	helm(t, "install", "metascript", archive, "--namespace", in, "--wait", "--timeout", "3m", "--set", "watchNamespaces={default},trustedAuthors=true")
 	parents(t)
 	resize(t, "2")
 	kubelet.inTurn(t, 1)
@@ -261,13 +261,14 @@ subjects: [{kind: ServiceAccount, name: metascript, namespace: user}]
 roleRef: {kind: ClusterRole, apiGroup: rbac.authorization.k8s.io, name: metacontroller-namespaced}
 `
 
-// A second server would write the objects of the first one. Helm refuses a second owner of the CustomResourceDefinitions too.
+// A second server would write the objects of the first one. Helm refuses a second owner of the CustomResourceDefinitions and of the account
+// policy too.
 func TestSecondServer(t *testing.T) {
 	in := namespace(t, "first")
 	helm(t, "install", "metascript", archive, "--namespace", in)
 	helmFails(t, "the Deployment metascript in the namespace first is a server already", "install", "other", archive, "--namespace", in)
 	helmFails(t, "invalid ownership metadata", "install", "other", archive, "--namespace", in, "--set", "allowOtherServers=true")
-	helm(t, "install", "other", archive, "--namespace", in, "--set", "allowOtherServers=true,crds.install=false,commandArgs={--target-label-selector=a=b}")
+	helm(t, "install", "other", archive, "--namespace", in, "--set", "allowOtherServers=true,crds.install=false,accountPolicy.enabled=false,commandArgs={--target-label-selector=a=b}")
 }
 
 // older applies the definitions of another tool: fewer fields, and no owner.

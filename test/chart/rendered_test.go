@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,6 +24,12 @@ func TestRendered(t *testing.T) {
 		{"", "workload", "kind: Deployment\n", "--apply-strategy"}, // without a cluster it is not known whether this is a first installation
 		{"applyStrategy=ServerSideApply", "workload", "- --apply-strategy=server-side-apply\n", ""},
 		{"applyStrategy=DynamicApply,replaces=Chart", "workload", "- --apply-strategy=dynamic-apply\n", ""},
+		{"", "workload", "kind: Deployment\n", "trusted-authors"}, // without a cluster, authors are trusted, as before
+		{"", "workload", "kind: Deployment\n", "--require-service-account"},
+		{"trustedAuthors=false", "workload", "  annotations:\n    metacontroller.k8s.io/trusted-authors: \"false\"\nspec:\n", ""},
+		{"trustedAuthors=false", "workload", "- --require-service-account\n        - --process-isolation-namespaces=*\n", ""},
+		{"trustedAuthors=false,commandArgs={--process-isolation-namespaces=}", "workload", "- --require-service-account\n        - --process-isolation-namespaces=\n", "=*"},
+		{"trustedAuthors=false,replaces=Manifests", "workload", "- --require-service-account\n", ""},
 		{"commandArgs={--verbosity=1}", "workload", "- --metrics-address=:9999\n        - --verbosity=1\n", ""},
 		{"topologySpreadConstraints[0].maxSkew=1,topologySpreadConstraints[0].topologyKey=zone,topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
 			"workload", "app.kubernetes.io/instance: a\n            app.kubernetes.io/name: metascript\n        maxSkew: 1\n", ""},
@@ -29,6 +37,16 @@ func TestRendered(t *testing.T) {
 		{"", "rbac", "name: a-metascript\n", "-limited"},
 		{"rbac.leastPrivilege=true", "rbac", "name: a-metascript-limited\n", "kind: ClusterRole\nmetadata:\n  name: a-metascript\n"},
 		{"rbac.leastPrivilege=true", "rbac", "subjectaccessreviews", "- '*'"},
+		{"trustedAuthors=false", "rbac", "name: a-metascript-limited\n", "- '*'"},
+		{"trustedAuthors=false,rbac.leastPrivilege=false", "rbac", "- '*'\n", "-limited"},
+		{"trustedAuthors=false", "rbac", "verbs: [get, list, watch, delete, deletecollection]", "create, update"},
+		{"trustedAuthors=false", "account-policy", "kind: ValidatingAdmissionPolicy\n", ""},
+		{"trustedAuthors=false", "networkpolicy", "- Egress\n", "ipBlock"},
+		{"trustedAuthors=false", "networkpolicy", "    - {port: 443}\n    - {port: 6443}\n", ""},
+		{"trustedAuthors=false,env[0].name=http_proxy,env[0].value=http://u:5@[fd00::3]/,env[1].name=OTEL_EXPORTER_OTLP_ENDPOINT,env[1].value=https://otel:4317", "networkpolicy",
+			"    - {port: 443}\n    - {port: 6443}\n    - {port: 4317}\n", "{port: 5}"},
+		{"trustedAuthors=false,env[0].name=HTTP_PROXY,env[0].value=proxy", "networkpolicy", "except: [169.254.0.0/16]}\n", ""},
+		{"trustedAuthors=false,networkPolicy.egress[0].ports[0].port=444", "networkpolicy", "- Egress\n", "443"},
 		{"watchNamespaces={b}", "rbac", "kind: Role\nmetadata:\n  name: a-metascript\n  namespace: b\n", "-limited"},
 		{"watchNamespaces={b},rbac.clusterScoped=false", "rbac", "kind: RoleBinding", "kind: ClusterRole\n"},
 		{"accountPolicy.enabled=true", "rbac", "verbs: [get, list, watch, delete, deletecollection]", "create, update"},
@@ -52,9 +70,30 @@ func TestRendered(t *testing.T) {
 		}
 	}
 	for values, template := range map[string]string{
+		"trustedAuthors=false,accountPolicy.enabled=false": "account-policy", "trustedAuthors=false,rbac.clusterScoped=false": "account-policy",
+		"trustedAuthors=false,networkPolicy.enabled=false": "networkpolicy", "trustedAuthors=true": "networkpolicy", "accountPolicy.enabled=": "account-policy",
 		"crds.install=false": "crds", "rbac.create=false": "rbac", "serviceAccount.create=false": "serviceaccount",
 		"podDisruptionBudget.minAvailable=1": "pdb", "service.enabled=false": "service",
 	} {
 		helmFails(t, "could not find template", "template", "a", archive, "--show-only", "templates/"+template+".yaml", "--set", values)
+	}
+}
+
+// Without a cluster, and with trusted authors, the objects are those of the chart before it had the value trustedAuthors.
+func TestRenderedAsEarlier(t *testing.T) {
+	before := earlier(t)
+	for name, values := range matrix {
+		if strings.Contains(values, "trustedAuthors") {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "values.yaml")
+		check(t, os.WriteFile(path, []byte(values), 0o600))
+		want := helm(t, "template", "release", before, "--namespace", "a", "--values", path)
+		for _, more := range [][]string{nil, {"--set", "trustedAuthors=true"}} {
+			got := helm(t, append([]string{"template", "release", archive, "--namespace", "a", "--values", path}, more...)...)
+			if got != want {
+				t.Errorf("%s %v: the objects differ:\n%s\nwant\n%s", name, more, got, want)
+			}
+		}
 	}
 }

@@ -43,16 +43,24 @@ func strategy(t *testing.T, in string) string {
 	return value
 }
 
-// withoutStrategy returns the chart as it was before it set a strategy. Of what an upgrade changes, only the workload was different.
-func withoutStrategy(t *testing.T) string {
+// earlier returns the chart as it was before it set a strategy and had the value trustedAuthors, with the definitions of today.
+func earlier(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	_, err := run("tar", "--extract", "--file="+archive, "--directory="+dir)
 	check(t, err)
-	workload, err := os.ReadFile("testdata/workload.yaml")
-	check(t, err)
-	check(t, os.WriteFile(filepath.Join(dir, "metascript", "templates", "workload.yaml"), workload, 0o600))
-	return filepath.Join(dir, "metascript")
+	chart := filepath.Join(dir, "metascript")
+	check(t, filepath.WalkDir("testdata/earlier", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(chart, strings.TrimPrefix(path, "testdata/earlier/")), text, 0o600)
+	}))
+	return chart
 }
 
 // An upgrade from a chart that set no strategy sets none, and no child is written. A user can change it then.
@@ -60,7 +68,7 @@ func TestUpgradeKeepsDynamicApply(t *testing.T) {
 	in := namespace(t, "dynamic")
 	kubelet := startKubelet(t, in)
 	more := []string{"--namespace", in, "--wait", "--timeout", "3m"}
-	helm(t, append([]string{"install", "metascript", withoutStrategy(t)}, more...)...)
+	helm(t, append([]string{"install", "metascript", earlier(t)}, more...)...)
 	decorate(t, texts)
 	before, identities := ofTexts(t, versions), ofTexts(t, uids)
 
@@ -91,7 +99,7 @@ func TestFirstInstallationUsesServerSideApply(t *testing.T) {
 	in := namespace(t, "fresh")
 	startKubelet(t, in)
 	more := []string{"--namespace", in, "--wait", "--timeout", "3m"}
-	install := append([]string{"upgrade", "--install", "metascript", archive}, more...)
+	install := append([]string{"upgrade", "--install", "metascript", archive, "--set", "trustedAuthors=true"}, more...)
 	first := func() {
 		t.Helper()
 		out := helm(t, install...)

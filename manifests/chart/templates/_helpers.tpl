@@ -80,6 +80,104 @@ server does not permit to grant more than one has. */}}
 {{- end }}
 {{- end }}
 
+{{/* "true" if the authors of controllers are trusted. An upgrade keeps what runs, which an annotation of the Deployment says: its flags may
+be those of a user. A release of a chart that did not have this value has no such annotation. The Deployment may have another name, which the
+upgrade changes. If there is none, the first installation has failed. */}}
+{{- define "metascript.trusted" -}}
+{{- if kindIs "bool" .Values.trustedAuthors }}
+{{- ternary "true" "" .Values.trustedAuthors }}
+{{- else if .Values.replaces }}
+{{- "true" }}
+{{- else }}
+{{- $runs := list }}
+{{- range (lookup "apps/v1" "Deployment" (include "metascript.namespace" .) "").items }}
+{{- $annotations := .metadata.annotations | default dict }}
+{{- $ours := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) }}
+{{- if and $ours (hasPrefix (printf "%s-" $.Chart.Name) (get (.metadata.labels | default dict) "helm.sh/chart")) }}
+{{- $runs = append $runs (get $annotations "metacontroller.k8s.io/trusted-authors") }}
+{{- end }}
+{{- end }}
+{{- if $runs }}
+{{- ternary "" "true" (has "false" $runs) }}
+{{- else if not (include "metascript.unused" .) }}
+{{- "true" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if a protection is on: a dict of root and value. A boolean value takes precedence. */}}
+{{- define "metascript.protects" -}}
+{{- if kindIs "bool" .value }}
+{{- ternary "true" "" .value }}
+{{- else if not (include "metascript.trusted" .root) }}
+{{- "true" }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if the chart installs the account policy, which has no namespace. */}}
+{{- define "metascript.accountPolicy" -}}
+{{- if or (kindIs "bool" .Values.accountPolicy.enabled) (and .Values.rbac.create .Values.rbac.clusterScoped) }}
+{{- include "metascript.protects" (dict "root" . "value" .Values.accountPolicy.enabled) }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if the server may do only what is permitted to it. */}}
+{{- define "metascript.limited" -}}
+{{- if or .Values.clusterRole.rules .Values.clusterRole.aggregationRule }}
+{{- "true" }}
+{{- else }}
+{{- include "metascript.protects" (dict "root" . "value" .Values.rbac.leastPrivilege) }}
+{{- end }}
+{{- end }}
+
+{{- define "metascript.networkPolicy" -}}
+{{- include "metascript.protects" (dict "root" . "value" .Values.networkPolicy.enabled) }}
+{{- end }}
+
+{{/* What the Pods can connect to if authors are not trusted. A rule cannot name the API server, which is often not a Pod, and some network
+plugins do not compare the addresses of nodes with a rule: so its ports are permitted at every address. */}}
+{{- define "metascript.egress" -}}
+{{- $ports := list 443 6443 }}
+{{- if and .Values.rbac.create .Values.rbac.clusterScoped }}
+{{- range (lookup "discovery.k8s.io/v1" "EndpointSlice" "default" "kubernetes").ports }}
+{{- $ports = append $ports (int .port) }}
+{{- end }}
+{{- end }}
+{{- range .Values.env }}
+{{- $names := list "HTTPS_PROXY" "HTTP_PROXY" "https_proxy" "http_proxy" "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" }}
+{{- if and (has .name $names) .value }}
+{{- $port := regexFind ":[0-9]+([/?]|$)" .value | trimPrefix ":" | trimSuffix "/" | trimSuffix "?" }}
+{{- $ports = append $ports (int ($port | default (ternary 443 80 (hasPrefix "https:" .value)))) }}
+{{- end }}
+{{- end }}
+# DNS: port 53, and 5353 if the network plugin compares the ports of Pods and the DNS server listens there, as in OpenShift.
+- ports:
+  - {port: 53, protocol: UDP}
+  - {port: 53, protocol: TCP}
+  - {port: 5353, protocol: UDP}
+  - {port: 5353, protocol: TCP}
+# The API server, the proxy and the receiver of traces, at every address.
+- ports:
+  {{- range without $ports 80 | uniq }}
+  - {port: {{ . }}}
+  {{- end }}
+{{- if has 80 $ports }}
+# A proxy or a receiver of traces at port 80, at which the metadata services of clouds listen too.
+- to:
+  - namespaceSelector: {}
+  - ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16]}
+  - ipBlock: {cidr: "::/0", except: ["fe80::/10", "fd00:ec2::254/128"]}
+  ports:
+  - {port: 80}
+{{- end }}
+# Webhooks in the cluster, at any port.
+- to:
+  - namespaceSelector: {}
+    podSelector:
+      matchLabels:
+        metacontroller.k8s.io/webhook: "true"
+{{- end }}
+
 {{/* The subjects of the bindings. */}}
 {{- define "metascript.subjects" -}}
 - kind: ServiceAccount

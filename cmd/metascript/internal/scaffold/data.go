@@ -260,5 +260,6 @@ func (p *Project) Advice(dir string) string {
 	text.WriteString("  metascript check -f controller.yaml\n  metascript test .\n  metascript simulate .\n")
 	text.WriteString("  " + p.either("kubectl apply -f crd.yaml && ", "") + "metascript dev -f controller.yaml   # in a cluster\n")
 	text.WriteString("  kubectl apply -f parent.yaml   # in another terminal\n")
+	text.WriteString("  kubectl apply -k .   # the server in the cluster runs it\n")
 	return text.String()
 }

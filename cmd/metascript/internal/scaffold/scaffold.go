@@ -1,8 +1,7 @@
 // Package scaffold makes the files of a new controller: the controller object with a script that works, a CustomResourceDefinition,
-// a parent, test cases, steps of a simulation, types for editors and a README.
+// a parent, test cases, steps of a simulation, the ServiceAccount with its roles, types for editors and a README.
 //
-// [New] checks what the user asks for, and returns a [Project]. [Project.Files] returns its files, and [Write] writes them. Only
-// Write uses the disk.
+// [New] checks what the user asks for, and returns a [Project]. [Project.Files] returns its files. Nothing here uses the disk.
 //
 // What the files contain is in files too, below this directory:
 //
@@ -23,6 +22,7 @@ import (
 	"github.com/gobuffalo/flect"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"metascript/cmd/metascript/internal/rbac"
 	"metascript/controller/kinds"
 )
 
@@ -33,6 +33,9 @@ type Options struct {
 	Decorator bool   // a DecoratorController, else a CompositeController
 	Parent    Kind   // the zero value means a kind named after Name; a DecoratorController must have one
 	Children  []Kind // empty means DefaultChildren
+
+	Account rbac.Account // the controller acts as it; the zero value means one named after Name, in the namespace default
+	Server  rbac.Account // of the server that runs the controller
 }
 
 // A Project is a controller whose files can be written.
@@ -41,6 +44,8 @@ type Project struct {
 	Decorator bool
 	Parent    Kind
 	Children  []Child
+	Account   rbac.Account
+	Server    rbac.Account
 
 	language *language
 	fields   []field
@@ -82,7 +87,10 @@ func nameLike(name string) string {
 
 // New returns the project that the options describe. The name must be valid.
 func New(o Options) (*Project, error) {
-	p := &Project{Name: o.Name, Decorator: o.Decorator, Parent: o.Parent, language: languageOf(o.Language)}
+	p := &Project{Name: o.Name, Decorator: o.Decorator, Parent: o.Parent, Account: o.Account, Server: o.Server, language: languageOf(o.Language)}
+	if p.Account.Name == "" {
+		p.Account = rbac.Account{Namespace: defaultNamespace, Name: o.Name}
+	}
 	if err := p.setParent(); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (p *Project) Files() ([]folder.File, error) {
 	if p.Decorator {
 		names = append(slices.Delete(names, 1, 2), "cases/finalize.yaml")
 	}
-	names = append(names, "simulate.yaml", "kustomization.yaml")
+	names = append(names, "simulate.yaml")
 	var files []folder.File
 	for _, name := range names {
 		text, err := p.execute(name)
@@ -32,7 +32,20 @@ func (p *Project) Files() ([]folder.File, error) {
 		}
 		files = append(files, folder.File{Path: name, Text: text})
 	}
-	forEditors, err := p.editorFiles(files)
+	d, err := p.declare(files)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := p.roles(d)
+	if err != nil {
+		return nil, err
+	}
+	kustomization, err := p.execute("kustomization.yaml")
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, folder.File{Path: "rbac.yaml", Text: roles}, folder.File{Path: "kustomization.yaml", Text: kustomization})
+	forEditors, err := p.editorFiles(d)
 	return append(files, forEditors...), err
 }
 

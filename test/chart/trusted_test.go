@@ -1,0 +1,213 @@
+package chart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shown returns the commands in the notes of Helm that begin with a word: each is a line with two spaces before it.
+func shown(notes, word string) []string {
+	var all []string
+	for line := range strings.Lines(notes) {
+		if command, is := strings.CutPrefix(line, "  "+word+" "); is {
+			all = append(all, word+" "+strings.TrimSpace(command))
+		}
+	}
+	return all
+}
+
+// shell runs a command of the notes in a directory, with the programs of the build.
+func shell(t *testing.T, dir, command string) {
+	t.Helper()
+	bin := t.TempDir()
+	programs, err := filepath.Abs(build)
+	check(t, err)
+	for name, run := range map[string]string{"kubectl": programs + "/cluster kubectl", "metascript": programs + "/metascript", "helm": programs + "/helm"} {
+		check(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexec "+run+" \"$@\"\n"), 0o755))
+	}
+	started := exec.Command("bash", "-e", "-o", "pipefail", "-c", strings.ReplaceAll(command, "CHART", archive))
+	started.Dir = dir
+	started.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+bin+":"+os.Getenv("PATH"))
+	if out, err := started.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// firstController runs the commands of the notes for a first controller, applies the parent, and waits until it is ready. The directory is
+// that of the controller.
+func firstController(t *testing.T, notes string) (dir string) {
+	t.Helper()
+	work := t.TempDir()
+	t.Cleanup(func() {
+		_, err := run(build+"metascript", "uninstall", "--yes")
+		check(t, err)
+		kubectl(t, "delete", "--kustomize="+filepath.Join(work, "hello"), "--ignore-not-found")
+	})
+	for _, command := range append(shown(notes, "metascript init"), append(shown(notes, "kubectl kustomize"), shown(notes, "kubectl apply")...)...) {
+		shell(t, work, command)
+	}
+	dir = filepath.Join(work, "hello")
+	kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "crd/hellos.example.com")
+	kubectl(t, "apply", "--filename="+filepath.Join(dir, "parent.yaml"))
+	kubectl(t, "wait", "--for=condition=Ready", "--timeout=3m", "hellos/example")
+	kubectl(t, "wait", "--for=condition=Permitted", "--timeout=1m", "compositecontrollers/hello")
+	return dir
+}
+
+// helmObjects returns the names of the permissions and policies of releases.
+func helmObjects(t *testing.T) string {
+	t.Helper()
+	return kubectl(t, "get", "clusterroles,clusterrolebindings,roles,rolebindings,networkpolicies,validatingadmissionpolicies,validatingadmissionpolicybindings",
+		"--all-namespaces", "--output=name", "--selector=app.kubernetes.io/managed-by=Helm")
+}
+
+// protections are objects that a release has only if authors are not trusted.
+var protections = []string{
+	"networkpolicy.networking.k8s.io/metascript", "clusterrole.rbac.authorization.k8s.io/metascript-limited",
+	"validatingadmissionpolicy.admissionregistration.k8s.io/metacontroller-accounts", "validatingadmissionpolicybinding.admissionregistration.k8s.io/metacontroller-accounts",
+}
+
+// checkProtected checks whether the release trusts the authors of controllers.
+func checkProtected(t *testing.T, in, notes string, protected bool) {
+	t.Helper()
+	objects := helmObjects(t) + "\n"
+	for _, name := range protections {
+		if strings.Contains(objects, name+"\n") != protected {
+			t.Errorf("want that %s exists: %t; there are\n%s", name, protected, objects)
+		}
+	}
+	args := get(t, "{.spec.template.spec.containers[0].args}", "deployment", "metascript", "--namespace="+in)
+	for _, flag := range []string{`"--require-service-account"`, `"--process-isolation-namespaces=*"`} {
+		if strings.Contains(args, flag) != protected {
+			t.Errorf("want the flag %s: %t; there are %s", flag, protected, args)
+		}
+	}
+	if strings.Contains(notes, "Authors of controllers are not trusted") != protected {
+		t.Errorf("want notes that authors are not trusted: %t; there are\n%s", protected, notes)
+	}
+}
+
+// untilRefused waits until a DecoratorController is refused because it has no account.
+func untilRefused(t *testing.T, name string) {
+	t.Helper()
+	until(t, "the controller is refused", func() bool {
+		ready := get(t, `{.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} {.status.conditions[?(@.type=="Ready")].message}`, "decoratorcontrollers", name)
+		return strings.HasPrefix(ready, "False InvalidSpec spec.serviceAccount is missing")
+	})
+}
+
+// endpoints are those of an API server with an unusual port. The API server of the tests does not write its own.
+const endpoints = `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}
+addressType: IPv4
+endpoints: [{addresses: [192.0.2.1]}]
+ports: [{name: https, port: 16443}]
+`
+
+// A first installation does not trust the authors of controllers, and an upgrade keeps this. A first controller needs two commands.
+func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
+	in := namespace(t, "protected")
+	startKubelet(t, in)
+	apply(t, endpoints)
+	t.Cleanup(func() { kubectl(t, "delete", "endpointslices", "kubernetes") })
+	more := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m"}
+	notes := helm(t, append([]string{"install"}, more...)...)
+	checkProtected(t, in, notes, true)
+	if commands := append(shown(notes, "metascript init"), shown(notes, "kubectl apply")...); len(commands) != 2 {
+		t.Errorf("the commands for a first controller are %q", commands)
+	}
+	if ports := get(t, "{.spec.egress[1].ports[*].port}", "networkpolicy", "metascript", "--namespace="+in); ports != "443 6443 16443" {
+		t.Errorf("the server may connect to the ports %s of the API server", ports)
+	}
+	dir := firstController(t, notes)
+	shell(t, dir, "kubectl kustomize . | metascript rbac -f - --check")
+	child := get(t, "{.metadata.uid} {.metadata.generation}", "deployments", "example")
+
+	apply(t, texts)
+	untilRefused(t, "texts")
+	before := helmObjects(t)
+	for i, values := range []string{"--reuse-values", "--reset-then-reuse-values", "--reset-values"} {
+		notes = helm(t, append([]string{"upgrade", values, "--set", "podAnnotations.a=" + string(rune('b'+i))}, more...)...)
+		checkProtected(t, in, notes, true)
+	}
+	if after := helmObjects(t); after != before {
+		t.Errorf("an upgrade changes the objects:\n%s\nbefore\n%s", after, before)
+	}
+	if out := helm(t, "upgrade", "metascript", archive, "--namespace", in, "--set", "fullnameOverride=other", "--dry-run=server"); !strings.Contains(out, "trusted-authors: \"false\"\n") {
+		t.Errorf("an upgrade that changes the name trusts authors:\n%s", out)
+	}
+	if out, err := run(build+"metascript", "uninstall", "--check"); err == nil || !strings.Contains(out, "helm uninstall metascript --namespace "+in) {
+		t.Errorf("metascript uninstall --check: %v\n%s", err, out)
+	}
+	kubectl(t, "delete", "deployment", "example")
+	kubectl(t, "wait", "--for=create", "--timeout=3m", "deployment/example")
+	if after := get(t, "{.metadata.uid}", "deployments", "example"); strings.HasPrefix(child, after) {
+		t.Errorf("the child was not deleted: %s", after)
+	}
+
+	// One value turns it back. Then the controller without an account runs.
+	for _, command := range shown(notes, "helm upgrade") {
+		shell(t, dir, command+" --wait")
+	}
+	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), false)
+	resize(t, "1")
+	kubectl(t, "delete", "configmaps", "--selector=app=parent")
+}
+
+// In some namespaces only, the commands for a first controller give the server and the account only Roles there.
+func TestFirstControllerInSomeNamespaces(t *testing.T) {
+	in := namespace(t, "somewhere")
+	startKubelet(t, in)
+	notes := helm(t, "install", "metascript", archive, "--namespace", in, "--wait", "--timeout", "3m", "--set", "watchNamespaces={default}")
+	firstController(t, notes)
+	if roles := kubectl(t, "get", "clusterroles", "--output=name"); strings.Contains(roles, "metascript:") {
+		t.Errorf("there are ClusterRoles for the controller:\n%s", roles)
+	}
+}
+
+// An upgrade of a release of a chart without the value trusts authors, as before: all controllers run, and no child, role, policy or
+// NetworkPolicy is written. The notes say how to change it, and what happens then.
+func TestUpgradeKeepsTrustedAuthors(t *testing.T) {
+	in := namespace(t, "trusted")
+	startKubelet(t, in)
+	more := []string{"--namespace", in, "--wait", "--timeout", "3m"}
+	helm(t, append([]string{"install", "metascript", earlier(t)}, more...)...)
+	decorate(t, texts)
+	before, identities, objects := ofTexts(t, versions), ofTexts(t, uids), helmObjects(t)
+	notes := ""
+	for i, values := range [][]string{{"--reuse-values"}, {"--reset-then-reuse-values", "--set", "podAnnotations.a=b"}, {"--install", "--reset-values"}} {
+		notes = helm(t, append(append([]string{"upgrade", "metascript", archive}, values...), more...)...)
+		checkProtected(t, in, notes, false)
+		resize(t, string(rune('2'+i)))
+	}
+	if after := ofTexts(t, versions); after != before {
+		t.Errorf("children were written:\n%s\n%s", before, after)
+	}
+	if after := helmObjects(t); after != objects {
+		t.Errorf("an upgrade changes the objects:\n%s\nbefore\n%s", after, objects)
+	}
+
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "controller.yaml"), []byte(texts), 0o600))
+	for _, command := range shown(notes, "helm upgrade") {
+		shell(t, dir, command+" --wait")
+	}
+	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), true)
+	untilRefused(t, "texts")
+	if after := ofTexts(t, versions); after != before {
+		t.Errorf("children of a controller that is refused were written:\n%s\n%s", before, after)
+	}
+	for _, command := range shown(notes, "metascript rbac") {
+		shell(t, dir, strings.Replace(command, "NAMESPACE/NAME", "default/texts", 1))
+	}
+	kubectl(t, "patch", "decoratorcontrollers", "texts", "--type=merge", `--patch={"spec":{"serviceAccount":{"namespace":"default","name":"texts"}}}`)
+	resize(t, "9")
+	if after := ofTexts(t, uids); after != identities {
+		t.Errorf("children were recreated:\n%s\n%s", identities, after)
+	}
+}
