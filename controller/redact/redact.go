@@ -86,6 +86,9 @@ func (r *Redactor) Add(objects ...*object.Object) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.seen) == 0 {
+		r.seen = make(map[*object.Object]bool, len(objects))
+	}
 	for _, o := range objects {
 		if o != nil && !r.seen[o] && IsSecret(o) {
 			r.seen[o] = true
