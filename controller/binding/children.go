@@ -65,3 +65,13 @@ func (b *Binding) Owned(child *object.Object) ownership.Fields {
 	}
 	return cache.Owned(child)
 }
+
+// Applied returns the part of child that our field manager has applied, from the cache. It returns nil if it applied nothing, or if that
+// is not known.
+func (b *Binding) Applied(child *object.Object) map[string]any {
+	applied, err := b.Owned(child).Applied(child)
+	if err != nil {
+		return nil
+	}
+	return applied
+}

@@ -137,13 +137,21 @@ func TestWhatIsPublic(t *testing.T) {
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                                        Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: zqx7kp2mvw9rtb4n, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                         Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"b"}}'}}, data: {b: zQx7Kp2mVw9RtB4n}}`: value,
-		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {b: zQx7Kp2mVw9RtB4n}}`:                                                                                        value,
-		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, managedFields: [{manager: metacontroller, operation: Apply}]}, data: {b: zQx7Kp2mVw9RtB4n}}`:                          Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {b: zQx7Kp2mVw9RtB4n}}`:                                                                                        Mark, // it is not known what was applied
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}}, data: {b: zQx7Kp2mVw9RtB4n}}`:                 Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                                                              Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: b, b: zQx7Kp2mVw9RtB4n}}`:                                                                        value,
 	} {
 		children := &object.Set{}
 		children.Put(of(text))
 		r := New()
 		r.Add(secret)
+		r.SetApplied(func(o *object.Object) map[string]any { // as managedFields say
+			if a, _ := o.Field("data", "a"); o.GetName() == "server-side" {
+				return map[string]any{"data": map[string]any{"a": a}}
+			}
+			return nil
+		})
 		r.AddRequest(of(`{apiVersion: v1, kind: Site, metadata: {name: x}}`), children, nil)
 		if got := r.Text(value); got != want {
 			t.Errorf("the child %s: got %s", text, got)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"metascript/controller/object"
 	"metascript/controller/secretvalues"
 	"metascript/engine/tree"
@@ -23,10 +21,11 @@ type public struct {
 	objects  []*object.Object
 	sets     []*object.Set
 	children []*object.Set
-	owned    []*object.Object // children that are in no set
-	made     *publicText      // of all these; nil: not made yet
-	known    map[string]bool  // what was asked of made
-	left     int              // how many bytes may still be compared
+	owned    []*object.Object                    // children that are in no set
+	applied  func(*object.Object) map[string]any // see Redactor.Applied
+	made     *publicText                         // of all these; nil: not made yet
+	known    map[string]bool                     // what was asked of made
+	left     int                                 // how many bytes may still be compared
 }
 
 // maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that,
@@ -44,11 +43,14 @@ func (p *public) add(change func()) {
 // addAll adds what is public in other.
 func (p *public) addAll(other *public) {
 	other.mu.Lock()
-	texts, objects, sets, children, owned := other.texts, other.objects, other.sets, other.children, other.owned
+	texts, objects, sets, children, owned, applied := other.texts, other.objects, other.sets, other.children, other.owned, other.applied
 	other.mu.Unlock()
 	p.add(func() {
 		p.texts, p.objects, p.sets = appendNew(p.texts, texts), appendNew(p.objects, objects), appendNew(p.sets, sets)
 		p.children, p.owned = appendNew(p.children, children), appendNew(p.owned, owned)
+		if applied != nil {
+			p.applied = applied
+		}
 	})
 }
 
@@ -160,11 +162,11 @@ func (p *public) text() *publicText {
 	}
 	for _, set := range p.children {
 		for o := range set.All() {
-			t.child(o)
+			t.child(o, p.applied)
 		}
 	}
 	for _, o := range p.owned {
-		t.child(o)
+		t.child(o, p.applied)
 	}
 	return t
 }
@@ -228,34 +230,35 @@ func (t *publicText) metadata(o *object.Object) {
 	}
 }
 
+// ourPrefix begins the annotations of this server.
+const ourPrefix = "metacontroller.k8s.io/"
+
 // child adds a child. The hook may have written values of Secrets into it, also as its name, and who reads a text about the parent may not read
-// the child. So of what a controller has applied, only what somebody else has written into it is added, if that is known.
-func (t *publicText) child(o *object.Object) {
-	applied := ""
+// the child. So only what somebody else has written into it is added. If it is not known what a controller has applied, as in a child that is too
+// large for the annotation that says it, that is nothing.
+func (t *publicText) child(o *object.Object, appliedTo func(*object.Object) map[string]any) {
+	applied, known := "", false
 	for key, text := range o.GetAnnotations() {
 		if secretvalues.IsApplied(key) {
 			applied += text
+			known = known || strings.HasPrefix(key, ourPrefix)
+		}
+	}
+	if appliedTo != nil {
+		if content := appliedTo(o); content != nil {
+			text, _ := tree.AppendJSON(nil, content) // it is JSON
+			applied, known = applied+string(text), true
 		}
 	}
 	content, _ := tree.MapOf(o.Value())
-	switch {
-	case content == nil || applied == "" && isApplied(o):
-	case applied == "":
-		t.object(o)
-	case !secretvalues.Is(o):
-		for key, value := range content.All() {
-			if key != "metadata" && key != "status" {
-				t.others(value, applied)
-			}
+	if content == nil || !known || secretvalues.Is(o) {
+		return
+	}
+	for key, value := range content.All() {
+		if key != "metadata" && key != "status" {
+			t.others(value, applied)
 		}
 	}
-}
-
-// isApplied reports whether a controller has written an object by server-side apply.
-func isApplied(o *object.Object) bool {
-	return slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Operation == metav1.ManagedFieldsOperationApply && strings.HasPrefix(entry.Manager, "metacontroller")
-	})
 }
 
 // others adds the texts in a value that are not in applied.

@@ -133,6 +133,12 @@ func (r *Redactor) AddPublic(objects ...*object.Object) {
 	}
 }
 
+// SetApplied says how to find what a controller has applied to a child by server-side apply; applied returns nil if it applied nothing, or if that
+// is not known. Objects in caches have no managedFields.
+func (r *Redactor) SetApplied(applied func(*object.Object) map[string]any) {
+	r.public.add(func() { r.public.applied = applied })
+}
+
 // AddChildren adds children of the parent: the Secrets among them, and what others than a controller have written into them as public.
 func (r *Redactor) AddChildren(children ...*object.Object) {
 	if r == nil {
