@@ -6,6 +6,7 @@
 package binding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -105,6 +106,9 @@ type Binding struct {
 	// versioned is the result of the last IdentityKinds.Update; nil before the first.
 	versioned atomic.Pointer[map[object.Kind]bool]
 }
+
+// Sharer returns the name under which the controller shares what all controllers of a server share: that of its tenant, or its own without one.
+func (b *Binding) Sharer() string { return cmp.Or(b.Tenant, b.Owner()) }
 
 // maxWorkers is the maximum of maxConcurrentSyncs. The CustomResourceDefinition has the same maximum, but the one in the
 // cluster may be older.

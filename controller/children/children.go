@@ -65,7 +65,7 @@ type Writer struct {
 
 	unserved unserved // kinds that Apply could not create
 	refused  int      // how many writes in Apply failed because of a field
-	failing  int      // how many writes to children of one kind failed one after the other
+	failing  int      // how many writes of one block failed one after the other
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
@@ -158,7 +158,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are. After maxFailing failures the other writes to this kind
+// loses a random value are the last ones, and are not done unless all others are. After maxFailing failures the other writes of this block
 // are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
@@ -169,26 +169,27 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	if len(losing) > 0 {
 		ops = append(slices.DeleteFunc(slices.Clone(ops), loses), slices.DeleteFunc(slices.Clone(ops), func(op plan.Op) bool { return !loses(op) })...)
 	}
+	of := func(op plan.Op) block { return blockOf(op, loses(op)) }
+	ops = w.Memory.inTurn(ops, of)
 	var again time.Duration
-	errs, lefts := make([]error, len(ops)), []error(nil)
+	errs, failed, left := make([]error, len(ops)), false, 0
 	for begin := 0; begin < len(ops); {
 		end := begin + 1
 		for end < len(ops) && independent(ops[begin], ops[end]) && loses(ops[begin]) == loses(ops[end]) {
 			end++
 		}
-		unfinished := w.unfinished || again > 0 || errors.Join(errs...) != nil
-		w.failing = 0
-		t, left := w.Memory.turn(ops[begin:end]), 0
+		if begin == 0 || of(ops[begin-1]) != of(ops[begin]) {
+			w.failing = 0
+		}
+		unfinished := w.unfinished || again > 0 || left > 0 || failed
 		w.each(end-begin, func(i int) {
-			i = begin + t.at(i)
+			i += begin
 			if errs[i] = ctx.Err(); errs[i] != nil {
 				return // each write would fail
 			}
 			if w.failing >= maxFailing {
-				if left++; left == 1 {
-					child := object.RefOf(ops[i].Object)
-					w.Memory.left[child.Kind] = child.Clone()
-				}
+				left++
+				w.Memory.leave(of(ops[i]), ops[i])
 				return
 			}
 			if unfinished && loses(ops[i]) {
@@ -196,15 +197,16 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 				return // the write that failed, or waits, is tried again
 			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
-			again, errs[i] = throttle.Shorter(again, wait), err
-			w.noteFailure(err)
+			again, errs[i], failed = throttle.Shorter(again, wait), err, failed || err != nil
+			w.noteFailure(wait, err)
 		})
-		if left > 0 {
-			lefts = append(lefts, fmt.Errorf("%d more children of kind %s are left to the next try, since %d writes failed one after the other", left, ops[begin].Object.GetKind(), maxFailing))
-		}
 		begin = end
 	}
-	return again, kube.Join(append([]error{kube.Join(errs...)}, lefts...)...)
+	err := kube.Join(errs...)
+	if left > 0 {
+		err = kube.Join(err, fmt.Errorf("%d more children are left to the next try, since %d writes to children of their kinds failed one after the other", left, maxFailing))
+	}
+	return again, err
 }
 
 // losing returns the Secrets from which one of ops would remove a random value that the hook has passed back, most likely for another one.
@@ -243,7 +245,7 @@ func (w *Writer) each(n int, do func(int)) {
 		}()
 		do(i)
 	}
-	sharer := w.Extra.begin(cmp.Or(w.Binding.Tenant, w.Binding.Owner()))
+	sharer := w.Extra.begin(w.Binding.Sharer())
 	defer sharer.end()
 	for i := range n {
 		if i == n-1 || !sharer.take() {
@@ -266,13 +268,13 @@ func (w *Writer) each(n int, do func(int)) {
 	}
 }
 
-// noteFailure counts a write that failed with err, or ends the count if it did not fail.
-func (w *Writer) noteFailure(err error) {
+// noteFailure counts a write that failed with err, or ends the count if it was done. One that waits is neither.
+func (w *Writer) noteFailure(wait time.Duration, err error) {
 	switch {
-	case err == nil:
-		w.failing = 0
-	case !errors.Is(err, kube.ErrRequeue):
+	case err != nil && !errors.Is(err, kube.ErrRequeue):
 		w.failing++
+	case err == nil && wait == 0:
+		w.failing = 0
 	}
 }
 

@@ -80,25 +80,45 @@ func (s *Sharer) giveBack() {
 	s.of.now--
 }
 
-// maxFailing is how many writes to children of one kind may fail one after the other before the others are left to the next reconcile. An
+// maxFailing is how many writes of one block may fail one after the other before the others are left to the next reconcile. An
 // answer with thousands of children that the API server refuses would occupy it at each retry.
 const maxFailing = 100
 
-// A turn is the order of the writes to children of one kind. If the reconcile before has left some of them, they begin, so that each is
-// tried at some time.
-type turn struct{ first, all int }
-
-// turn returns the order of ops, which are not none. What is remembered of the ones that were left is dropped.
-func (m *Memory) turn(ops []plan.Op) turn {
-	kind := ops[0].Object.GroupVersionKind()
-	left, some := m.left[kind]
-	if !some {
-		return turn{all: len(ops)}
-	}
-	delete(m.left, kind)
-	first := slices.IndexFunc(ops, func(op plan.Op) bool { return object.RefOf(op.Object) == left })
-	return turn{first: max(first, 0), all: len(ops)}
+// A block is what the writes have in common that follow each other in a plan and may be done in another order: the kind of the children, and
+// whether the hook does not return them, or they lose a random value.
+type block struct {
+	kind             object.Kind
+	unwanted, losing bool
 }
 
-// at returns the index of the i-th write.
-func (t turn) at(i int) int { return (t.first + i) % t.all }
+func blockOf(op plan.Op, losing bool) block {
+	return block{op.Object.GroupVersionKind(), op.Verb == plan.Delete && op.Wanted == nil, losing}
+}
+
+// inTurn returns ops in the order in which they are done: if the reconcile before has left some of a block, they begin, so that each is tried at
+// some time. It drops what is remembered of those that were left. of returns the block of each.
+func (m *Memory) inTurn(ops []plan.Op, of func(plan.Op) block) []plan.Op {
+	if len(m.left) == 0 {
+		return ops
+	}
+	ordered := make([]plan.Op, 0, len(ops))
+	for begin, end := 0, 0; begin < len(ops); begin = end {
+		for end = begin + 1; end < len(ops) && of(ops[end]) == of(ops[begin]); end++ {
+		}
+		first := begin
+		if left, some := m.left[of(ops[begin])]; some {
+			same := func(op plan.Op) bool { return object.RefOf(op.Object) == left }
+			first += max(slices.IndexFunc(ops[begin:end], same), 0)
+		}
+		ordered = append(append(ordered, ops[first:end]...), ops[begin:first]...)
+	}
+	clear(m.left)
+	return ordered
+}
+
+// leave notes that op is left to the next reconcile, if it is the first one of its block.
+func (m *Memory) leave(of block, op plan.Op) {
+	if _, some := m.left[of]; !some {
+		m.left[of] = object.RefOf(op.Object).Clone()
+	}
+}

@@ -1,15 +1,12 @@
 package reconcile
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -25,81 +22,81 @@ func someChildren(n int) *hook.Response {
 	return &hook.Response{Children: children}
 }
 
-// Plans of large answers use the memory for them one after the other. An answer for which there is none is dropped, and the next reconcile
-// takes it before the hook is called.
-func TestLargeAnswersArePlannedInTurn(t *testing.T) {
+// The sharers have their turns in the order in which they were refused, and none can have more than half.
+func TestPlanMemoryIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		size := sizeOfPlan(someChildren(5000).Children)
-		plans := bodies.New(size * 3 / 2)
-		begin := func() *large { return &large{share: plans.Share(), plans: plans} }
-
-		small := begin()
-		if n, err := small.fit(someChildren(100)); n != 0 || err != nil {
-			t.Errorf("a small answer needs %d bytes, error %v", n, err)
+		p := &planMemory{}
+		take := func(sharer string, parts int, want bool) {
+			t.Helper()
+			if got := p.take(sharer, int64(parts)*mostOfPlan, time.Second); got != want {
+				t.Fatalf("%s gets %d quarters: %v", sharer, parts, got)
+			}
 		}
-		first, second := begin(), begin()
-		if n, err := first.fit(someChildren(5000)); n != size || err != nil {
-			t.Fatalf("the first has %d bytes, want %d; error %v", n, size, err)
+		take("a", 1, true)
+		take("a", 1, true)
+		take("a", 1, false) // it has half, and does not wait for others
+		take("b", 1, true)
+		take("b", 1, true)
+		take("c", 1, false)
+		take("d", 1, false)
+		p.giveBack("a", mostOfPlan)
+		take("a", 1, false) // it would be the turn of c
+		take("d", 1, false)
+		take("c", 1, true)
+		p.giveBack("b", mostOfPlan)
+		take("a", 1, false)
+		time.Sleep(2 * time.Second) // d does not come back, nor a
+		take("b", 1, true)
+		for sharer, parts := range map[string]int64{"a": 1, "b": 2, "c": 1} {
+			p.giveBack(sharer, parts*mostOfPlan)
 		}
-		n, err := second.fit(someChildren(5000))
-		if n != size || !errors.Is(err, kube.ErrRequeue) || !strings.Contains(err.Error(), "the answer is large") {
-			t.Fatalf("the second has %d bytes, error %v", n, err)
-		}
-		second.end()
-
-		again, begun := begin(), make(chan error, 1)
-		go func() { begun <- again.begin(t.Context(), n) }()
-		synctest.Wait()
-		select {
-		case err := <-begun:
-			t.Fatalf("it does not wait: %v", err)
-		default:
-		}
-		first.end()
-		if err := <-begun; err != nil {
-			t.Fatal(err)
-		}
-		if n, err := again.fit(someChildren(6000)); n <= size || err != nil { // the answer has grown
-			t.Errorf("it has %d bytes, error %v", n, err)
-		}
-		again.end()
-
-		// An answer that is larger than all memory has all of it.
-		whole := begin()
-		if n, err := whole.fit(someChildren(20000)); n != plans.Size() || err != nil {
-			t.Errorf("the largest has %d of %d bytes, error %v", n, plans.Size(), err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := begin().begin(ctx, n); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		whole.end()
-		if !plans.TryTake(plans.Size()) {
-			t.Error("not all memory was given back")
+		if p.sum != 0 || len(p.held) != 0 {
+			t.Errorf("not all was given back: %d, %v", p.sum, p.held)
 		}
 	})
 }
 
-// A reconcile whose answer is dropped writes nothing, and is done when there is memory.
+// A reconcile whose answer is dropped writes nothing, says so after some tries, and is done when there is memory.
 func TestReconcileWithoutMemoryForItsPlan(t *testing.T) {
 	r, write := newTestReconciler(t, hookFunc(func(*hook.Request) (*hook.Response, error) { return someChildren(2000), nil }), nil, objecttest.Widget(nil))
 	fillCaches(t, r)
 	key := objecttest.WidgetRef("default", "w")
-	free := plansMemory - int64(smallAnswer)
-	if !r.shared.plans.TryTake(free) {
-		t.Fatal("the memory is used")
+	for range 2 {
+		for _, other := range []string{"a", "b"} {
+			r.shared.plans.take(other, mostOfPlan, time.Second)
+		}
 	}
 	c := r.newReconciliation(key)
-	if _, err := r.worker.reconcileRecovering(t.Context(), c); !errors.Is(err, kube.ErrRequeue) || len(write.Recorded()) != 0 || c.state.large <= smallAnswer {
-		t.Fatalf("error %v, %d writes, a plan of %d bytes", err, len(write.Recorded()), c.state.large)
+	if _, err := r.worker.reconcileRecovering(t.Context(), c); !errors.Is(err, errLargeAnswers) || !errors.Is(err, kube.ErrRequeue) || len(write.Recorded()) != 0 || c.large.size <= smallAnswer {
+		t.Fatalf("error %v, %d writes, a plan of %d bytes", err, len(write.Recorded()), c.large.size)
 	}
-	r.shared.plans.GiveBack(free)
+	r.shared.plans.giveBack("a", mostOfPlan)
 	if _, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(key)); err != nil || len(write.Recorded()) < 2000 {
 		t.Errorf("error %v, %d writes", err, len(write.Recorded()))
 	}
-	if !r.shared.plans.TryTake(plansMemory) {
-		t.Error("not all memory was given back")
+	if sum := r.shared.plans.sum; sum != 3*mostOfPlan {
+		t.Errorf("%d bytes are held, want those of the others", sum)
+	}
+}
+
+// What is large is about the memory that it uses.
+func TestSizeOfPlan(t *testing.T) {
+	list := make([]any, 100000)
+	for i := range list {
+		list[i] = map[string]any{}
+	}
+	many := objecttest.ConfigMap("c", nil)
+	many.Map()["x"] = list
+	set := &object.Set{}
+	set.Put(many)
+	if got := sizeOfPlan(set) >> 20; got < 10 || got > 25 { // three copies of an interface and an empty map for each
+		t.Errorf("100,000 empty objects need %d MiB", got)
+	}
+	if got := sizeOfPlan(someChildren(1000).Children) >> 10; got < 1000 || got > 6000 {
+		t.Errorf("1,000 ConfigMaps need %d KiB", got)
+	}
+	if got := sizeOfPlan(someChildren(100).Children); got > smallAnswer {
+		t.Errorf("100 ConfigMaps need %d bytes", got)
 	}
 }
 
@@ -115,10 +112,23 @@ func TestLargeAnswersAreRetriedLessOften(t *testing.T) {
 		{0, 0, time.Second},
 		{retriedPerSecond / 2, time.Second / 2, time.Second / 2},
 		{plansMemory, 16 * time.Second, 16 * time.Second},
+		{100 * plansMemory, time.Minute, time.Minute},
 	} {
 		key := objecttest.WidgetRef("default", fmt.Sprint("w", i))
 		if got := r.worker.scheduleNext(t.Context(), key, 0, c.large, errors.New("failed")); got < c.least || got > c.most {
 			t.Errorf("after a plan of %d bytes it waits %s", c.large, got)
 		}
 	}
+
+	// Not earlier either if the hook asks for it.
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestReconciler(t, wants(), nil)
+		defer r.close()
+		defer r.queue.ShutDown()
+		begun := time.Now()
+		r.worker.scheduleNext(t.Context(), objecttest.WidgetRef("default", "w"), 100*time.Millisecond, plansMemory, errors.New("failed"))
+		if _, _ = r.queue.Get(); time.Since(begun) < 16*time.Second {
+			t.Errorf("with resyncAfterSeconds it waits %s", time.Since(begun))
+		}
+	})
 }

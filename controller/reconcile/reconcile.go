@@ -69,7 +69,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
 	}
-	retry := w.scheduleNext(ctx, key, again, c.state.large, err)
+	retry := w.scheduleNext(ctx, key, again, c.large.size, err)
 	c.tellSinks(redact.FromContext(ctx), again, retry, err)
 	if c.status.Left {
 		c.version.Remember.Used()
@@ -92,10 +92,7 @@ func (w *worker) reconcileRecovering(ctx context.Context, c *reconciliation) (ag
 	}()
 	ctx, release := bodies.WithLease(ctx)
 	defer release()
-	defer c.large.end()
-	if err := c.large.begin(ctx, c.state.large); err != nil {
-		return 0, err
-	}
+	defer c.giveBackMemory()
 	return c.reconcile(ctx)
 }
 
@@ -117,7 +114,7 @@ type reconciliation struct {
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
-	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed, large: large{share: r.plans, plans: r.shared.plans}}
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Object: r.object.Load, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements}
@@ -178,7 +175,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if again, settled := c.note(response); settled {
 		return again, nil
 	}
-	if c.state.large, err = c.large.fit(response); err != nil {
+	if err := c.takeMemory(response); err != nil {
 		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
 	}
 	if c.writer.Requested {

@@ -37,7 +37,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"metascript/controller/binding"
-	"metascript/controller/bodies"
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/children"
@@ -79,7 +78,6 @@ type Reconciler struct {
 	causes        *observe.Causes  // nil without sinks
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	dryRuns       *rate.Limiter    // see children.Writer.DryRuns; nil with an observer, which waits for no write
-	plans         *bodies.Share    // of the memory for the plans of large answers
 	extraWrites   *children.Extra  // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
 	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
@@ -143,7 +141,6 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		r.extraWrites = &o.Shared.extraWrites
 		r.dryRuns = rate.NewLimiter(dryRunsPerSecond, dryRunsAtOnce)
 	}
-	r.plans = r.shared.plans.ShareOf(b.Tenant)
 	r.redactors = &redactors{binding: b, states: r.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
 	r.redactors.handler = log.Handler()
@@ -225,13 +222,13 @@ type Shared struct {
 
 	replacements children.Replacements
 	extraWrites  children.Extra
-	plans        *bodies.Budget // see large
+	plans        planMemory
 }
 
 // NewShared returns a Shared with a pool of its own, and with the size of its children.Extra. Its Related.Open must be set before a
 // customize hook is called.
 func NewShared(extraWrites int) *Shared {
-	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}, plans: bodies.New(plansMemory)}
+	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}}
 }
 
 // stopTimeout is how long reconciles may go on after End was called.

@@ -33,24 +33,22 @@ const (
 	requeuesBeforeReport = 8
 )
 
-// retriedPerSecond is how much of the plans of large answers, in bytes, a parent may cause in a second by retries of a reconcile that fails.
-// So an answer with 16,000 children is retried after 10 seconds at the earliest, since each retry takes about half a second of CPU time. It
-// does not depend on the time that a reconcile took, which is longer on a server that is busy.
-const retriedPerSecond = 8 << 20
-
 // eventPrefixes are the prefixes of event messages by reason. They are those of Metacontroller.
 var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
 // what follows from an error. The time in again is the shortest delay that the hook, the roller, the writer of children or the status writer
-// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay. large is the size of the plan of its
-// answer; zero if that is small.
+// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay. large is the size of the
+// plan of its answer; zero if that is small, or if there was none.
 //
 // It returns after which time a reconcile that failed is repeated; zero if it is not.
 func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, large int64, err error) (retry time.Duration) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
 	var pause *throttle.PauseError
+	if again > 0 && err != nil {
+		again = max(again, delayOf(large))
+	}
 	if again > 0 {
 		w.r.queue.EnqueueAfter(key, queue.Resync, max(again, throttle.MinResync)) // also after an error: a retry may come earlier or later
 	}
@@ -80,11 +78,13 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		if w.r.queue.NumRequeues(key) >= requeuesBeforeReport {
 			w.reportFailure(key, "SyncError", err)
 		}
-		retry = min(w.r.queue.Backoff(key), maxRequeueDelay)
+		if retry = min(w.r.queue.Backoff(key), maxRequeueDelay); errors.Is(err, errLargeAnswers) {
+			retry = max(retry, delayOf(large))
+		}
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
-		return w.r.queue.Retry(key, time.Duration(large)*time.Second/retriedPerSecond)
+		return w.r.queue.Retry(key, delayOf(large))
 	}
 	return retry
 }

@@ -87,9 +87,6 @@ type hookState struct {
 	// unread says that the last answer had a hook.Response.Unread, which was reported. The reconcile reads and writes it.
 	unread bool
 
-	// large is the size of the plan of the last answer in bytes; zero if it was small. The reconcile and the worker use it.
-	large int64
-
 	// memory says whether the next reconcile has to be done; see package remember. The reconcile and the worker use it.
 	memory remember.Memory
 
