@@ -112,6 +112,18 @@ func TestGuessesDoNotShowValues(t *testing.T) {
 	}
 }
 
+// A few characters that are public do not show a short value.
+func TestMostOfAValueMustBePublic(t *testing.T) {
+	for public, want := range map[string]string{"aaaqr93bbb": Mark, "a7qr93zb": Mark, "x7qr93z": "x7qr93zt", "x7qr93zt": "x7qr93zt"} {
+		r := New()
+		r.Add(secretWith(map[string]string{"password": "x7qr93zt"}))
+		r.AddPublic(parentsWith(public, "1")["spec"])
+		if got := r.Text(`login with "x7qr93zt" failed`); !strings.Contains(got, want) {
+			t.Errorf("with the public text %s: %s", public, got)
+		}
+	}
+}
+
 // What a hook has written is not public: the status of the parent, and in children what the controller has applied.
 func TestWhatIsPublic(t *testing.T) {
 	const value = "zQx7Kp2mVw9RtB4n"

@@ -116,7 +116,7 @@ const slack = 2
 func (t *publicText) hasMost(bare []byte) bool {
 	for skip := range slack + 1 {
 		for cut := range slack + 1 {
-			if n := len(bare) - skip - cut; n >= len(bare)/2 && n > 0 && t.has(bare[skip:len(bare)-cut]) {
+			if n := len(bare) - skip - cut; n >= len(bare)-len(bare)/6 && n > 0 && t.has(bare[skip:len(bare)-cut]) {
 				return true
 			}
 		}

@@ -28,10 +28,17 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 	for _, v := range values {
 		for _, r := range readings {
 			r.search(v)
+			if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
+				r.runs = joined(r.runs)
+				r.most = 2 * len(r.runs)
+			}
 		}
-		for i := range texts {
-			for _, value := range v.tiny {
-				found[i] = append(found[i], tiny[i][value]...)
+		for i := range tiny {
+			for value, at := range tiny[i] {
+				if v.tiny[value] {
+					found[i] = append(found[i], at...)
+					delete(tiny[i], value) // many Secrets may have it
+				}
 			}
 		}
 	}
@@ -61,6 +68,9 @@ func readingsOf(texts []string, values []*Values) (readings []*searched) {
 	return readings
 }
 
+// manyRuns is from how many runs on those that overlap are joined before all values were searched.
+const manyRuns = 1 << 16
+
 // A run is a part of the text of a reading.
 type run struct{ from, to int }
 
@@ -72,6 +82,7 @@ type searched struct {
 	parts  []place // where a part of a value may be
 	starts []place // where a text may begin
 	runs   []run   // what was found
+	most   int     // how many runs there may be before they are joined
 }
 
 // A place is where a gram or a start is in a reading.

@@ -3,8 +3,11 @@ package secretvalues
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"metascript/controller/object"
 )
 
 func benchValue(r *rand.Rand, n int) string {
@@ -40,5 +43,25 @@ func BenchmarkNewValues(b *testing.B) {
 				newValues([]string{value})
 			}
 		})
+	}
+}
+
+// Many values that are the same, short or long, are found once at each place.
+func TestEqualValuesAreFoundOnce(t *testing.T) {
+	short := map[string]any{}
+	for i := range 10000 {
+		short[fmt.Sprintf("k%d", i)] = "a"
+	}
+	var values []*Values
+	for range 3 {
+		values = append(values, OfTexts(slices.Collect(Each(object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": short})))))
+	}
+	for range 300 {
+		values = append(values, OfTexts([]string{strings.Repeat("zQx7Kp2mVw9RtB4n", 100)}))
+	}
+	texts := []string{strings.Repeat(`"a" `, 100), strings.Repeat("zQx7Kp2mVw9RtB4n", 100)}
+	found := Search(texts, values)
+	if len(found[0]) != 100 || len(found[1]) != 1 {
+		t.Errorf("found %d and %d places, want 100 and 1", len(found[0]), len(found[1]))
 	}
 }

@@ -18,9 +18,9 @@ func newKey() uint64 { return maphash.String(maphash.MakeSeed(), "") }
 type Values struct {
 	parts parts
 	whole Index[struct{}]
-	tiny  []string // the values that are too short for an Index
-	bytes int      // see Size
-	age   int64    // of known when they were put into it
+	tiny  map[string]bool // the values that are too short for an Index
+	bytes int             // see Size
+	age   int64           // of known when they were put into it
 }
 
 // A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
@@ -52,7 +52,7 @@ func withoutNames(value string) string {
 // newValues returns the Values of texts.
 func newValues(texts []string) *Values {
 	var folded []string
-	v, size := &Values{}, 0
+	v, size := &Values{tiny: map[string]bool{}}, 0
 	note := func(text string) {
 		text = strings.TrimSpace(Fold(text))
 		folded = append(folded, text)
@@ -60,7 +60,7 @@ func newValues(texts []string) *Values {
 	}
 	for _, text := range texts {
 		if len(text) < shortest && strings.TrimSpace(text) != "" {
-			v.tiny = append(v.tiny, text)
+			v.tiny[text] = true
 		}
 		for _, part := range withoutBoundaries(text) {
 			note(withoutNames(part))
