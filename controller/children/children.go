@@ -518,6 +518,9 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 		return fmt.Errorf("read %s: %w", object.Describe(child), err)
 	}
 	ref := object.ControllerOf(existing)
+	if ref != nil { // whoever made the object wrote it
+		redact.FromContext(ctx).AddPublicTexts(ref.Kind, ref.Name)
+	}
 	_, declared := w.Binding.Kinds[child.GroupVersionKind()]
 	expect, err := w.Binding.Expect(parent)
 	switch {
@@ -610,6 +613,7 @@ func (w *Writer) otherManagers(ctx context.Context, op plan.Op) string {
 	if len(names) == 0 {
 		return w.unknownManager(live, op)
 	}
+	redact.FromContext(ctx).AddPublicTexts(names...)
 	return "it is changed by the field manager " + strings.Join(names, " and ")
 }
 

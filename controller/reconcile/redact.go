@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -14,6 +15,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/controller/references"
+	"metascript/engine/tree"
 )
 
 // No text about a reconcile may show the values of Secrets that the reconcile sees. Each way by which texts leave it uses a
@@ -42,6 +44,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	redactor.SetApplied(r.binding.Applied)
 	if state := r.states.find(key); state != nil {
 		redactor.AddPast(state.secrets.Load())
+		state.addPublic(redactor)
 	}
 	redactor.Add(r.binding.Clients.Credentials.Secrets()...)
 	redactor.Add(r.childSecrets(key)...)
@@ -52,8 +55,52 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 			state.secrets.Store(nil)
 		}
 		if parent := r.binding.Parent(key); parent != nil && r.binding.Reconciles(parent) && !redactor.Empty() {
-			r.states.of(key).secrets.Store(redactor.Kept())
+			state := r.states.of(key)
+			state.secrets.Store(redactor.Kept())
+			state.notePublic(parent)
 		}
+	}
+}
+
+// maxParents is how many earlier states of a parent are public, if they have at most maxParentsSize bytes of JSON. A text can have what stood in
+// the parent before, for example as the value of a child before it is changed.
+const (
+	maxParents     = 8
+	maxParentsSize = 64 << 10
+)
+
+// A pastParent is a state of a parent, without what only the server changes.
+type pastParent struct {
+	content *object.Object
+	text    string // JSON
+}
+
+// notePublic remembers the parent, so that what users wrote into it stays public when they have changed it.
+func (s *parentState) notePublic(parent *object.Object) {
+	past := pastParent{content: object.Copy(parent)}
+	content := past.content.Map()
+	delete(content, "status")
+	past.content.SetManagedFields(nil)
+	past.content.SetResourceVersion("")
+	past.content.SetGeneration(0)
+	text, err := tree.AppendJSON(nil, content)
+	if past.text = string(text); err != nil || slices.ContainsFunc(s.parents, func(p pastParent) bool { return p.text == past.text }) {
+		return
+	}
+	s.parents = append(s.parents, past)
+	size := 0
+	for i := len(s.parents) - 1; i >= 0; i-- {
+		if size += len(s.parents[i].text); len(s.parents)-i > maxParents || size > maxParentsSize {
+			s.parents = slices.Clone(s.parents[i+1:])
+			return
+		}
+	}
+}
+
+// addPublic adds the earlier states of the parent.
+func (s *parentState) addPublic(to *redact.Redactor) {
+	for _, past := range s.parents {
+		to.AddPublic(past.content)
 	}
 }
 

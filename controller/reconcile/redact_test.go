@@ -134,3 +134,33 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 		})
 	}
 }
+
+// What users have changed in the parent stays public: a text may still have it, as the value of a child before it is changed.
+func TestEarlierStatesOfTheParentArePublic(t *testing.T) {
+	parentWith := func(text string, version int) *object.Object {
+		return objecttest.Widget(func(o *object.Object) {
+			o.Map()["spec"], o.Map()["status"] = map[string]any{"x": text}, map[string]any{"n": int64(version)}
+			o.SetResourceVersion(fmt.Sprint(version))
+		})
+	}
+	state := &parentState{}
+	state.notePublic(parentWith("Xq7vTr9kguess", 1))
+	state.notePublic(parentWith("Xq7vTr9kguess", 2)) // only its status has changed
+	for i := range maxParents - 1 {
+		state.notePublic(parentWith(fmt.Sprint("other", i), 3+i))
+	}
+	r := redact.New()
+	r.Add(objecttest.ParseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: Xq7vTr9kLm2z}}`))
+	state.addPublic(r)
+	if got := r.Text("data.x was Xq7vTr9k and the password is Xq7vTr9kLm2z"); got != "data.x was Xq7vTr9k and the password is [redacted]" {
+		t.Errorf("got %s", got)
+	}
+	state.notePublic(parentWith("the last one", 100))
+	if len(state.parents) != maxParents {
+		t.Errorf("%d states are kept", len(state.parents))
+	}
+	state.notePublic(parentWith(strings.Repeat("x", maxParentsSize), 101))
+	if len(state.parents) != 0 {
+		t.Errorf("%d states are kept beside one that is too large", len(state.parents))
+	}
+}

@@ -124,6 +124,27 @@ func TestMostOfAValueMustBePublic(t *testing.T) {
 	}
 }
 
+// Of many texts, short values can be joined by chance.
+func TestManyTextsDoNotShowShortValues(t *testing.T) {
+	var all []any
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	for _, a := range letters {
+		for _, b := range letters {
+			for _, c := range letters {
+				all = append(all, string([]rune{a, b, c}))
+			}
+		}
+	}
+	for _, value := range []string{"k3v8zp", "4821", "48213"} {
+		r := New()
+		r.Add(secretWith(map[string]string{"password": value}))
+		r.AddPublic(object.New(map[string]any{"apiVersion": "example.com/v1", "kind": "Site", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"a": all}}))
+		if got := r.Text("the code is " + value + " here"); strings.Contains(got, value) {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 // What a hook has written is not public: the status of the parent, and in children what the controller has applied.
 func TestWhatIsPublic(t *testing.T) {
 	const value = "zQx7Kp2mVw9RtB4n"

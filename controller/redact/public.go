@@ -88,11 +88,18 @@ func (t *publicText) hasPart(part string) bool {
 	case n == 0:
 		return bytes.Contains(t.folded, []byte(part))
 	case len(part) < shortestJoined:
-		return t.has(bare) || t.joins(bare)
+		return t.has(bare) || t.count <= fewTexts && t.joins(bare)
 	default:
-		return t.hasMost(bare) || t.ends(bare)
+		return t.hasMost(bare) || (t.count <= fewTexts || n >= longJoined) && t.ends(bare)
 	}
 }
+
+// Of n texts, n² can be joined of two, so that of many texts most short values can. A part with less than longJoined letters and digits is joined of
+// fewTexts only, which most parents have.
+const (
+	fewTexts   = 256
+	longJoined = 8
+)
 
 // shortestJoined is the length in bytes of a value from which it can be joined from parts of two texts. A shorter one can be joined from two whole
 // texts only: otherwise most short values would be public by chance.
@@ -158,6 +165,7 @@ func (p *public) text() *publicText {
 	for _, set := range p.sets {
 		for o := range set.All() {
 			t.object(o)
+			t.status(o)
 		}
 	}
 	for _, set := range p.children {
@@ -179,6 +187,7 @@ type publicText struct {
 	joined                     []byte          // all values as they are
 	apart                      []byte          // the letters and digits of each text, after a line break
 	whole                      map[string]bool // the short texts
+	count                      int             // of texts
 	left                       int             // how many bytes may still be decoded
 }
 
@@ -208,6 +217,14 @@ func (t *publicText) object(o *object.Object) {
 			t.key(key)
 			t.any(value)
 		}
+	}
+}
+
+// status adds the status of an object that no hook of this controller writes, and everybody may write who may write the object if it has no status
+// subresource.
+func (t *publicText) status(o *object.Object) {
+	if status, found := o.At("status"); found && !secretvalues.Is(o) {
+		t.any(status)
 	}
 }
 
@@ -319,6 +336,7 @@ func (t *publicText) value(text string) {
 }
 
 func (t *publicText) add(text string) {
+	t.count++
 	t.folded = append(append(t.folded, secretvalues.Fold(text)...), '\n')
 	bare := appendBare(nil, text)
 	if t.apart = append(append(t.apart, bare...), '\n'); len(bare) < shortestJoined {

@@ -133,6 +133,13 @@ func (r *Redactor) AddPublic(objects ...*object.Object) {
 	}
 }
 
+// AddPublicTexts adds texts that somebody else than a hook has written, such as the names of field managers.
+func (r *Redactor) AddPublicTexts(texts ...string) {
+	if r != nil {
+		r.public.add(func() { r.public.texts = append(slices.Clip(r.public.texts), texts...) })
+	}
+}
+
 // SetApplied says how to find what a controller has applied to a child by server-side apply; applied returns nil if it applied nothing, or if that
 // is not known. Objects in caches have no managedFields.
 func (r *Redactor) SetApplied(applied func(*object.Object) map[string]any) {
