@@ -189,7 +189,8 @@ func (e *Error) complete(fn string, from *sources) *Error {
 	return e
 }
 
-// Clip shortens s to at most n bytes, between two characters, and adds a note that it was cut.
+// Clip shortens s to at most n bytes and adds a note that it was cut. It cuts between two words, if that is near: the beginning of a word can be
+// that of a value of a Secret, and too short to be recognized later. Otherwise it cuts between two characters.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -199,8 +200,16 @@ func Clip(s string, n int) string {
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
+	if near := max(cut-longestWord, cut/2); near < cut {
+		if at := strings.LastIndexAny(s[near:cut], " \t\r\n\"'=:,;"); at >= 0 {
+			cut = near + at + 1
+		}
+	}
 	return s[:cut] + more
 }
+
+// longestWord is how many bytes Clip looks back for the beginning of a word.
+const longestWord = 256
 
 // Stopped returns the error of a script that was stopped because ctx is done: a timeout if its deadline passed, otherwise
 // canceled.

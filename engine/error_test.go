@@ -70,7 +70,7 @@ func TestClip(t *testing.T) {
 		in   string
 		n    int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "…"}, {"abcde", 4, "a…"}, {"éééé", 6, "é…"}, {"abc", 0, "…"}, {"", 0, ""}} {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "…"}, {"abcde", 4, "a…"}, {"éééé", 6, "é…"}, {"abc", 0, "…"}, {"", 0, ""}, {"the value is Xq7vTr9", 18, "the value is …"}, {"{\"value\":\"Xq7vTr9\"}", 18, "{\"value\":\"…"}} {
 		if got := Clip(test.in, test.n); got != test.want {
 			t.Errorf("Clip(%q, %d) is %q, want %q", test.in, test.n, got, test.want)
 		}

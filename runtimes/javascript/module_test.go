@@ -194,7 +194,7 @@ function sync({o}) {
 		`error sync.js:7:34 `,
 		`info sync.js:9:14 {"c": {"c": {"c": {"c": {"c": {"c": …}}}}}}`,
 		`info sync.js:10:14 ` + strings.Repeat("x", 197) + "…",
-		`info sync.js:11:14 [` + strings.Repeat("undefined, ", 17) + "undefined,"[:9] + "…",
+		`info sync.js:11:14 [` + strings.Repeat("undefined, ", 17) + "…",
 	}
 	if !slices.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
