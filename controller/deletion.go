@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"metascript/controller/account"
@@ -15,14 +16,18 @@ import (
 // A deleter finishes the deletion of controller objects.
 type deleter struct{ *environment }
 
-// finish removes the finalizers of a deleted controller object from its parents. It waits until the object has been missing
+// finish removes the finalizers of deleted controller objects of a name from their parents. It waits until an object has been missing
 // for DeletionGrace, and checks with the API server that it does not exist. Nothing else would remove these finalizers, and
-// the parents could not be deleted.
+// the parents could not be deleted. If there is an object of this name with another account, the finalizers on its own parents stay.
 func (d *deleter) finish(ctx context.Context, id spec.ID) error {
-	gone := d.records.deletionOf(id)
-	if gone == nil {
-		return nil
+	var failed []error
+	for _, gone := range d.records.deletionsOf(id) {
+		failed = append(failed, d.finishOne(ctx, id, gone))
 	}
+	return errors.Join(failed...)
+}
+
+func (d *deleter) finishOne(ctx context.Context, id spec.ID, gone *deletion) error {
 	if wait := d.DeletionGrace - time.Since(gone.at); wait > 0 {
 		d.queue.AddAfter(id, wait)
 		return nil
@@ -31,14 +36,32 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 		d.queue.AddAfter(id, d.DeletionGrace) // the leader does it, which may be this server by then
 		return nil
 	}
-	exists, err := finalizers.Exists(ctx, id, d.client)
-	if err == nil && !exists {
+	now, err := finalizers.Existing(ctx, id, d.client)
+	if err == nil && (now == nil || spec.AccountOf(now) != spec.AccountOf(gone.object)) {
 		err = d.removeFinalizers(ctx, id, gone.object)
 	}
 	if err == nil {
 		d.records.finishDeletion(id, gone)
 	}
 	return err
+}
+
+// included reports whether the finalizer of a deleted controller is removed from a parent. It stays if another controller of the same name
+// runs, which selects the parent and whose account may read it.
+func (d *deleter) included(ctx context.Context, id spec.ID, parent *object.Object) bool {
+	if d.Only != nil && !d.Only(object.RefOf(parent)) {
+		return false
+	}
+	m := d.records.get(id)
+	if m == nil {
+		return true
+	}
+	r := m.active.Load()
+	if r == nil {
+		return true
+	}
+	b := r.Binding()
+	return b.Rule(parent.GroupVersionKind()) == nil || !b.Selects(parent) || b.MayReadParent(ctx, parent) != nil
 }
 
 // removeFinalizers removes the finalizers of a deleted controller, as its account. o is the last state of its object. Another controller
@@ -58,7 +81,8 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	as, left := *d.accounts.Finalizers, 0
 	as.Write = actor.Writer
 	remover := finalizers.Remover{
-		Resources: d.resources, Finalizers: &as, Only: d.Only,
+		Resources: d.resources, Finalizers: &as,
+		Only:      func(parent *object.Object) bool { return d.included(ctx, id, parent) },
 		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
 	if !who.IsServer() {

@@ -48,6 +48,9 @@ func (l *loader) load(ctx context.Context, id spec.ID) error {
 	if replaced != nil {
 		l.activator.stop(replaced) // of an object with another UID, which was deleted
 	}
+	if err := l.deleter.finish(ctx, id); err != nil { // of an object of this name with another account
+		l.queue.AddAfter(id, l.DeletionGrace)
+	}
 	d, err := spec.Read(o)
 	return (&loading{loader: l, record: m, candidate: &build.Candidate{Declaration: d, Object: o}}).run(ctx, err)
 }

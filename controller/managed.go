@@ -162,7 +162,7 @@ const introduction = time.Second
 type records struct {
 	mu        sync.Mutex // guards the fields below
 	byID      map[spec.ID]*managed
-	deletions map[spec.ID]*deletion
+	deletions map[spec.ID][]*deletion // at most one for each account
 }
 
 // A deletion records that a controller object does not exist in the cache any more. The object may have been deleted; or it
@@ -173,7 +173,7 @@ type deletion struct {
 }
 
 func newRecords() *records {
-	return &records{byID: map[spec.ID]*managed{}, deletions: map[spec.ID]*deletion{}}
+	return &records{byID: map[spec.ID]*managed{}, deletions: map[spec.ID][]*deletion{}}
 }
 
 // get returns the record of that name, or nil.
@@ -231,28 +231,40 @@ func (r *records) forget(id spec.ID) {
 func (r *records) noteDeleted(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.deletions[spec.IDOf(o)] = &deletion{o, time.Now()}
+	id := spec.IDOf(o)
+	r.dropDeletions(id, o)
+	r.deletions[id] = append(r.deletions[id], &deletion{o, time.Now()})
 }
 
-// noteExists records that an object of that name exists.
-func (r *records) noteExists(id spec.ID) {
+// noteExists records that an object exists. It takes over the parents, with the finalizers, of the deleted one of its name, if it has the same
+// account. Whoever takes the name for another account does not.
+func (r *records) noteExists(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.deletions, id)
+	r.dropDeletions(spec.IDOf(o), o)
 }
 
-// deletionOf returns the deletion of the object of that name, or nil.
-func (r *records) deletionOf(id spec.ID) *deletion {
+// dropDeletions forgets the deletions of objects of that name with the account of o. The caller has locked mu.
+func (r *records) dropDeletions(id spec.ID, o *object.Object) {
+	left := slices.DeleteFunc(r.deletions[id], func(d *deletion) bool { return spec.AccountOf(d.object) == spec.AccountOf(o) })
+	if r.deletions[id] = left; len(left) == 0 {
+		delete(r.deletions, id)
+	}
+}
+
+// deletionsOf returns the deletions of objects of that name that are not finished.
+func (r *records) deletionsOf(id spec.ID) []*deletion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.deletions[id]
+	return slices.Clone(r.deletions[id])
 }
 
 // finishDeletion forgets a deletion, unless the object was deleted again meanwhile.
 func (r *records) finishDeletion(id spec.ID, finished *deletion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.deletions[id] == finished {
+	left := slices.DeleteFunc(r.deletions[id], func(d *deletion) bool { return d == finished })
+	if r.deletions[id] = left; len(left) == 0 {
 		delete(r.deletions, id)
 	}
 }

@@ -60,12 +60,12 @@ func TestDeletionOutlivesRecord(t *testing.T) {
 	if r.get(idOfC) != nil || len(r.all()) > 0 {
 		t.Error("the record is still there")
 	}
-	deletion := r.deletionOf(idOfC)
-	if deletion == nil || deletion.object != last {
+	deletions := r.deletionsOf(idOfC)
+	if len(deletions) != 1 || deletions[0].object != last {
 		t.Fatal("the last state of the object is not known any more")
 	}
-	r.finishDeletion(idOfC, deletion)
-	if r.deletionOf(idOfC) != nil {
+	r.finishDeletion(idOfC, deletions[0])
+	if len(r.deletionsOf(idOfC)) != 0 {
 		t.Error("the deletion is still there after it was finished")
 	}
 	r.forget(idOfC) // of which there is none
@@ -79,7 +79,7 @@ func TestDeletionsFollowOrderOfWatch(t *testing.T) {
 		want bool
 	}{
 		{"deleted before it was loaded", func(r *records) { r.noteDeleted(controllerObject("1")) }, gone},
-		{"deleted and created again", func(r *records) { r.noteDeleted(controllerObject("1")); r.noteExists(idOfC) }, exists},
+		{"deleted and created again", func(r *records) { r.noteDeleted(controllerObject("1")); r.noteExists(controllerObject("2")) }, exists},
 		{"deleted while it is loaded", func(r *records) {
 			r.noteDeleted(controllerObject("1"))
 			r.open(controllerObject("1"))
@@ -93,25 +93,46 @@ func TestDeletionsFollowOrderOfWatch(t *testing.T) {
 			r.open(controllerObject("1"))
 			r.open(controllerObject("2"))
 			r.noteDeleted(controllerObject("1"))
-			r.noteExists(idOfC)
+			r.noteExists(controllerObject("2"))
 		}, exists},
-		{"not loaded yet", func(r *records) { r.noteExists(idOfC) }, exists},
+		{"not loaded yet", func(r *records) { r.noteExists(controllerObject("2")) }, exists},
 	} {
 		r := newRecords()
 		c.do(r)
-		if got := r.deletionOf(idOfC) == nil; got != c.want {
+		if got := len(r.deletionsOf(idOfC)) == 0; got != c.want {
 			t.Errorf("%s: it exists: %t", c.name, got)
 		}
+	}
+}
+
+// Whoever takes the name of a deleted controller for another account does not take over its parents.
+func TestDeletionsAreOfAccounts(t *testing.T) {
+	of := func(namespace string) *object.Object {
+		o := controllerObject("1")
+		o.Map()["spec"] = map[string]any{"serviceAccount": map[string]any{"namespace": namespace, "name": "account"}}
+		return o
+	}
+	r := newRecords()
+	r.noteDeleted(of("bob"))
+	r.noteExists(of("alice"))
+	r.noteDeleted(of("alice"))
+	r.noteDeleted(of("alice"))
+	if all := r.deletionsOf(idOfC); len(all) != 2 || spec.AccountOf(all[0].object).Namespace != "bob" {
+		t.Errorf("%d deletions are known", len(all))
+	}
+	r.noteExists(of("bob"))
+	if all := r.deletionsOf(idOfC); len(all) != 1 || spec.AccountOf(all[0].object).Namespace != "alice" {
+		t.Errorf("%d deletions are known", len(all))
 	}
 }
 
 func TestFinishedDeletionKeepsLaterOne(t *testing.T) {
 	r := newRecords()
 	r.noteDeleted(controllerObject("1"))
-	first := r.deletionOf(idOfC)
+	first := r.deletionsOf(idOfC)[0]
 	r.noteDeleted(controllerObject("2"))
 	r.finishDeletion(idOfC, first)
-	if r.deletionOf(idOfC) == nil {
+	if len(r.deletionsOf(idOfC)) == 0 {
 		t.Error("the second deletion is not known any more")
 	}
 }

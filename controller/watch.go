@@ -144,7 +144,7 @@ func (w *watches) onController(old, current *object.Object) {
 		w.queue.Add(spec.IDOf(old))
 		return
 	}
-	w.records.noteExists(spec.IDOf(current))
+	w.records.noteExists(current)
 	if old == nil || w.concerns(old, current) {
 		w.queue.Add(spec.IDOf(current))
 	}

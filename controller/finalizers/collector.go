@@ -149,7 +149,8 @@ func (c *collection) look(ctx context.Context, o *object.Object) error {
 // controller may have been created again.
 func (c *collection) collect(ctx context.Context, o *object.Object, finalizer string, by spec.ID) error {
 	if !c.exists[by] {
-		exists, err := Exists(ctx, by, c.client)
+		existing, err := Existing(ctx, by, c.client)
+		exists := existing != nil
 		if err != nil {
 			return fmt.Errorf("%s: check whether %s exists: %w", object.Describe(o), by, err)
 		}
@@ -189,11 +190,14 @@ func ControllerOf(finalizer string) (spec.ID, bool) {
 	return spec.ID{}, false
 }
 
-// Exists reports whether a controller object exists. It asks the API server, not a cache.
-func Exists(ctx context.Context, id spec.ID, client dynamic.Interface) (bool, error) {
-	_, err := client.Resource(spec.Resources[id.Kind]).Get(ctx, id.Name, metav1.GetOptions{})
+// Existing returns a controller object; nil if it does not exist. It asks the API server, not a cache.
+func Existing(ctx context.Context, id spec.ID, client dynamic.Interface) (*object.Object, error) {
+	o, err := client.Resource(spec.Resources[id.Kind]).Get(ctx, id.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return nil, err
+	}
+	return object.New(o.Object), nil
 }

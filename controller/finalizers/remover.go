@@ -16,7 +16,7 @@ import (
 type Remover struct {
 	Resources  kube.Finder
 	Finalizers *kube.Finalizers            // as the account of the controller
-	Only       func(object.Ref) bool       // reports whether a parent is included; nil: all are
+	Only       func(*object.Object) bool   // reports whether a parent is included; nil: all are
 	OnRemoved  func(parent *object.Object) // called for each parent from which the finalizer was removed; may be nil
 
 	// OnForbidden is called for each parent that the account may not change, with the error. It returns nil if the finalizer stays. If it
@@ -45,7 +45,7 @@ func (r *Remover) removeFrom(ctx context.Context, of spec.ID, rule v1alpha1.Reso
 		return 0, err
 	}
 	err = r.Finalizers.Each(ctx, resource, func(o *object.Object) error {
-		if !slices.Contains(o.GetFinalizers(), of.Finalizer()) || r.Only != nil && !r.Only(object.RefOf(o)) {
+		if !slices.Contains(o.GetFinalizers(), of.Finalizer()) || r.Only != nil && !r.Only(o) {
 			return nil
 		}
 		taken, err := r.Finalizers.Remove(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
