@@ -35,16 +35,18 @@ func initCommand() *cobra.Command {
 		SuggestFor: []string{"new", "scaffold", "generate"},
 		Short:      "Write the files of a new controller",
 		Long: `Write the files of a new controller: a script that works, the controller object, a CustomResourceDefinition of the parent,
-a parent to try, test cases, the steps of a simulation, the ServiceAccount of the controller with its roles, type definitions for
-editors, and a README. They are written below the directory NAME. If one of these files exists already, the command fails and
-writes nothing.
+a parent to try, test cases, the steps of a simulation, the ServiceAccount of the controller with its namespace and its roles, type
+definitions for editors, and a README. They are written below the directory NAME. If one of these files exists already, the command
+fails and writes nothing.
 
 A CompositeController makes children for each object of a new kind, the parent. This kind is NAME in the group
 example.com, unless --parent is set. A DecoratorController (--kind Decorator) makes children for each object of a kind that exists,
 if the object has an annotation.
 
-The controller acts as the ServiceAccount in --service-account. Its roles are those that "metascript rbac" prints, and so are those of
-the server, whose ServiceAccount is in --server-account. "kubectl apply -k NAME" installs all of it.
+The controller acts as the ServiceAccount in --service-account, whose namespace must exist. Without this flag, both are named NAME, and
+the namespace is among the files. Whoever can edit the objects of this namespace can do what the controller can do. The roles of the
+account are those that "metascript rbac" prints, and so are those of the server, whose ServiceAccount is in --server-account. "kubectl
+apply -k NAME" installs all of it.
 
 Write a kind as Kind.group/version, such as Deployment.apps/v1 or Service.v1. The group and the version of a kind of
 Kubernetes can be left out. For other kinds, the script has only a name and labels: add the rest.`,
@@ -76,7 +78,7 @@ Kubernetes can be left out. For other kinds, the script has only a name and labe
 	flags.Var(&f.kind, "kind", "kind of the controller: "+f.kind.Words())
 	flags.Var(&f.parent, "parent", "kind of the parents")
 	flags.Var(&f.children, "children", "kinds of the children, separated by commas (default Deployment.apps/v1, for a Decorator ConfigMap.v1)")
-	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of the controller (default default/NAME)")
+	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of the controller (default NAME/NAME)")
 	flags.StringVar(&f.server, "server-account", "metascript/metascript", "NAMESPACE/NAME of the ServiceAccount of the server")
 	flags.StringVar(&f.dir, "dir", "", "directory in which the files are written (default NAME)")
 	_ = cmd.RegisterFlagCompletionFunc("parent", cobra.FixedCompletions(scaffold.KindNames(), cobra.ShellCompDirectiveNoFileComp))

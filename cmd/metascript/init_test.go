@@ -196,7 +196,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "simulate.yaml", "rbac.yaml", "kustomization.yaml"}
+	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "simulate.yaml", "rbac.yaml", "namespace.yaml", "kustomization.yaml"}
 	want := "error: nothing was written, because there already is "
 	for _, name := range kept {
 		want += filepath.Join(dir, name) + ", "
@@ -225,12 +225,15 @@ cases/ready.yaml
 cases/invalid-version.yaml
 simulate.yaml
 rbac.yaml
+namespace.yaml
 kustomization.yaml
 kinds.libsonnet
 metascript.schema.json
 
 CompositeController web-app: a Deployment and a Redis for each WebApp.example.com/v1alpha1.
 Redis.db.example.com/v1 is not a kind of Kubernetes. Its plural name in controller.yaml, redis, is a guess: compare it with "kubectl api-resources".
+Whoever can edit the objects of the namespace web-app can do what the controller can do.
+"kubectl delete -k" deletes this namespace, with everything in it.
 
 Next:
   metascript check -f controller.yaml
@@ -242,6 +245,34 @@ Next:
 `
 	if diff := cmp.Diff(want, got.stdout); got.code != 0 || diff != "" {
 		t.Errorf("the exit code is %d, and the output (-want +got):\n%s%s", got.code, diff, got.stderr)
+	}
+}
+
+// The account of a new controller, and its script, are in a namespace that nobody else uses. One that the user names exists already.
+func TestNamespaceOfInitializedProject(t *testing.T) {
+	for _, c := range []struct {
+		args, namespace string
+		own             bool
+	}{
+		{"", "my-app", true},
+		{"--kind Decorator --parent Pod", "my-app", true},
+		{"--service-account team/web", "team", false},
+		{"--service-account default/my-app", "default", false},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			dir := initialized(t, append([]string{"my-app"}, strings.Fields(c.args)...)...)
+			all := texts(t, dir)
+			if text, has := all[filepath.Join(dir, "namespace.yaml")]; has != c.own || has && !strings.HasSuffix(text, "\nkind: Namespace\nmetadata:\n  name: my-app\n") {
+				t.Errorf("namespace.yaml exists: %t, want %t\n%s", has, c.own, text)
+			}
+			kustomization, readme := all[filepath.Join(dir, "kustomization.yaml")], all[filepath.Join(dir, "README.md")]
+			if strings.Contains(kustomization, "- namespace.yaml\n") != c.own || strings.Count(kustomization, "namespace: "+c.namespace) != 2 {
+				t.Errorf("want the namespace %s, written: %t; there is\n%s", c.namespace, c.own, kustomization)
+			}
+			if strings.Contains(readme, "deletes it with everything in it") != c.own || !strings.Contains(readme, "the namespace `"+c.namespace+"` can change the script") {
+				t.Errorf("want the namespace %s, deleted: %t; there is\n%s", c.namespace, c.own, readme)
+			}
+		})
 	}
 }
 
@@ -263,6 +294,10 @@ func TestInitErrors(t *testing.T) {
 		{"app --children App.example.com/v1alpha1", "--children App.example.com/v1alpha1 is the kind of the parent too: the children would be parents"},
 		{"app --parent Deployment", "--parent Deployment.apps/v1 is a kind of Kubernetes, but the parent of a CompositeController is a kind of your own: leave it out for App.example.com/v1alpha1, or decorate deployments with --kind Decorator"},
 		{"app --kind Decorator", "a DecoratorController needs --parent, the kind that it decorates, such as --parent Deployment.apps/v1"},
+		{"default", "the namespace of the controller would be default, which is not a new one, and would be deleted with the controller: choose another NAME, or set --service-account"},
+		{"kube-system", "the namespace of the controller would be kube-system, which is not a new one, and would be deleted with the controller: choose another NAME, or set --service-account"},
+		{"metascript", "the namespace of the controller would be metascript, which is not a new one, and would be deleted with the controller: choose another NAME, or set --service-account"},
+		{"app --server-account app/server", "the namespace of the controller would be app, which is not a new one, and would be deleted with the controller: choose another NAME, or set --service-account"},
 		{"app --service-account app", `--service-account "app": want NAMESPACE/NAME, such as default/controller`},
 		{"app --server-account Server/a", `--server-account "Server/a": want NAMESPACE/NAME, such as default/controller`},
 		{"app --nosuch", "unknown flag --nosuch: see metascript init --help"},

@@ -211,3 +211,73 @@ func TestUpgradeKeepsTrustedAuthors(t *testing.T) {
 		t.Errorf("children were recreated:\n%s\n%s", identities, after)
 	}
 }
+
+// lost is the error of an upgrade that cannot see what runs.
+func lost(in string) string {
+	return "the release metascript in the namespace " + in + " has no Deployment, which would say whether the authors of controllers are trusted: set trustedAuthors to false"
+}
+
+// An upgrade that does not find the Deployment of the release does not decide whether authors are trusted.
+func TestUpgradeWithoutDeployment(t *testing.T) {
+	in := namespace(t, "lost")
+	more := []string{"metascript", archive, "--namespace", in}
+	helm(t, append([]string{"install"}, more...)...)
+	apply(t, accounted)
+	before := helmObjects(t)
+	kubectl(t, "delete", "deployment", "metascript", "--namespace="+in)
+	for _, values := range []string{"--reuse-values", "--reset-then-reuse-values", "--reset-values", "--install"} {
+		helmFails(t, lost(in), append([]string{"upgrade", values}, more...)...)
+	}
+	helmFails(t, lost(in), append([]string{"upgrade", "--dry-run=server", "--set", "namespaceOverride=default"}, more...)...)
+	if after := helmObjects(t); after != before {
+		t.Errorf("an upgrade that is refused changes the objects:\n%s\nbefore\n%s", after, before)
+	}
+	checkProtected(t, in, helm(t, append([]string{"upgrade", "--set", "trustedAuthors=false"}, more...)...), true)
+	checkProtected(t, in, helm(t, append([]string{"upgrade", "--reset-values"}, more...)...), true)
+	kubectl(t, "delete", "deployment", "metascript", "--namespace="+in)
+	checkProtected(t, in, helm(t, append([]string{"upgrade", "--set", "trustedAuthors=true"}, more...)...), false)
+
+	// What renders the chart without the cluster says neither.
+	if out := helm(t, append([]string{"template", "--is-upgrade"}, more...)...); strings.Contains(out, "trusted-authors") {
+		t.Errorf("without the cluster, authors are not trusted:\n%s", out)
+	}
+}
+
+// An upgrade that moves the objects to another namespace, or makes the Deployment a StatefulSet, keeps what runs.
+func TestUpgradeMovesTheServer(t *testing.T) {
+	in, other := namespace(t, "here"), namespace(t, "there")
+	more := []string{"metascript", archive, "--namespace", in}
+	helm(t, append([]string{"install"}, more...)...)
+	apply(t, accounted)
+	for _, at := range []string{other, in} {
+		checkProtected(t, at, helm(t, append([]string{"upgrade", "--reset-values", "--set", "namespaceOverride=" + at}, more...)...), true)
+	}
+	for _, replaces := range []string{"Manifests", ""} {
+		helm(t, append([]string{"upgrade", "--reset-values", "--set", "fullnameOverride=,replaces=" + replaces}, more...)...)
+		if policies := helmObjects(t); !strings.Contains(policies, "metacontroller-accounts") {
+			t.Errorf("an upgrade with replaces=%s trusts authors; there are\n%s", replaces, policies)
+		}
+	}
+	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), true)
+}
+
+// A release that is deleted and installed again finds its controllers. Only controllers without an account need that authors are trusted.
+func TestInstallationFindsControllers(t *testing.T) {
+	in := namespace(t, "again")
+	more := []string{"metascript", archive, "--namespace", in}
+	again := func(protected bool) {
+		t.Helper()
+		helm(t, "uninstall", "metascript", "--namespace", in, "--wait")
+		checkProtected(t, in, helm(t, append([]string{"install"}, more...)...), protected)
+	}
+	helm(t, append([]string{"install"}, more...)...)
+	apply(t, accounted)
+	again(true)
+	apply(t, texts)
+	again(false)
+	kubectl(t, "delete", "decoratorcontrollers", "texts")
+	again(true)
+}
+
+// accounted is a controller with an account.
+var accounted = strings.NewReplacer("{name: texts}", "{name: accounted}", "spec:\n", "spec:\n  serviceAccount: {namespace: default, name: accounted}\n").Replace(texts)

@@ -58,48 +58,67 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 {{- $strategy }}
-{{- else if and $decides .Release.IsInstall (include "metascript.unused" .) }}
+{{- else if and $decides .Release.IsInstall (include "metascript.seen" .) (eq (include "metascript.controllers" .) "none") }}
 {{- "server-side-apply" }}
 {{- end }}
 {{- end }}
 
-{{/* "true" if the chart can see that the cluster has no controllers. Without access to a cluster, as in "helm template", it sees no
-ClusterRoles either, and every cluster has some. Who may create the ClusterRoles of this chart may list both kinds of objects: the API
-server does not permit to grant more than one has. */}}
-{{- define "metascript.unused" -}}
-{{- if and .Values.rbac.create .Values.rbac.clusterScoped }}
-{{- $seen := not (not (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items) }}
-{{- if .Capabilities.APIVersions.Has "metacontroller.k8s.io/v1alpha1" }}
-{{- range $kind := list "CompositeController" "DecoratorController" }}
-{{- if (lookup "metacontroller.k8s.io/v1alpha1" $kind "" "").items }}
-{{- $seen = false }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- ternary "true" "" $seen }}
+{{/* "true" if the chart can see the cluster. Without access to it, as in "helm template", it sees no ClusterRoles, and every cluster has
+some. Who may create the ClusterRoles of this chart may list them, and all other objects: the API server does not permit to grant more than
+one has. */}}
+{{- define "metascript.seen" -}}
+{{- if and .Values.rbac.create .Values.rbac.clusterScoped (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
+{{- "true" }}
 {{- end }}
 {{- end }}
 
-{{/* "true" if the authors of controllers are trusted. An upgrade keeps what runs, which an annotation of the Deployment says: its flags may
-be those of a user. A release of a chart that did not have this value has no such annotation. The Deployment may have another name, which the
-upgrade changes. If there is none, the first installation has failed. */}}
+{{/* As what the controllers in the cluster act: "none" if there are none, "accounts" if each has an account, or else "server". */}}
+{{- define "metascript.controllers" -}}
+{{- $found := "none" }}
+{{- if .Capabilities.APIVersions.Has "metacontroller.k8s.io/v1alpha1" }}
+{{- range $kind := list "CompositeController" "DecoratorController" }}
+{{- range (lookup "metacontroller.k8s.io/v1alpha1" $kind "" "").items }}
+{{- if not .spec.serviceAccount }}
+{{- $found = "server" }}
+{{- else if eq $found "none" }}
+{{- $found = "accounts" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $found }}
+{{- end }}
+
+{{/* "true" if the authors of controllers are trusted. What runs decides, which an annotation of the Deployment says: its flags may be those of
+a user. A release of a chart that did not have this value has no such annotation. The upgrade may change the name, the namespace and the kind
+of the Deployment, so that it is sought everywhere, if the user may do that. An upgrade that does not find it must not guess. */}}
 {{- define "metascript.trusted" -}}
 {{- if kindIs "bool" .Values.trustedAuthors }}
 {{- ternary "true" "" .Values.trustedAuthors }}
-{{- else if .Values.replaces }}
-{{- "true" }}
 {{- else }}
+{{- $places := list (list (ternary "StatefulSet" "Deployment" (ne .Values.replaces "")) (include "metascript.namespace" .)) }}
+{{- if and .Values.rbac.create .Values.rbac.clusterScoped }}
+{{- $places = concat $places (list (list "Deployment" "") (list "StatefulSet" "")) }}
+{{- end }}
 {{- $runs := list }}
-{{- range (lookup "apps/v1" "Deployment" (include "metascript.namespace" .) "").items }}
+{{- range $place := $places }}
+{{- if not $runs }}
+{{- range (lookup "apps/v1" (first $place) (last $place) "").items }}
 {{- $annotations := .metadata.annotations | default dict }}
 {{- $ours := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) }}
 {{- if and $ours (hasPrefix (printf "%s-" $.Chart.Name) (get (.metadata.labels | default dict) "helm.sh/chart")) }}
 {{- $runs = append $runs (get $annotations "metacontroller.k8s.io/trusted-authors") }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
 {{- if $runs }}
 {{- ternary "" "true" (has "false" $runs) }}
-{{- else if not (include "metascript.unused" .) }}
+{{- else if or .Values.replaces (not (include "metascript.seen" .)) }}
+{{- "true" }}
+{{- else if .Release.IsUpgrade }}
+{{- fail (printf "the release %s in the namespace %s has no Deployment, which would say whether the authors of controllers are trusted: set trustedAuthors to false, or to true if controllers without an account (spec.serviceAccount) act as the server" .Release.Name .Release.Namespace) }}
+{{- else if eq (include "metascript.controllers" .) "server" }}
 {{- "true" }}
 {{- end }}
 {{- end }}

@@ -253,6 +253,10 @@ func (p *Project) Advice(dir string) string {
 	for _, kind := range p.Guessed() {
 		fmt.Fprintf(&text, "%s is not a kind of Kubernetes. Its plural name in controller.yaml, %s, is a guess: compare it with \"kubectl api-resources\".\n", kind.Name(), kind.Plural)
 	}
+	fmt.Fprintf(&text, "Whoever can edit the objects of the namespace %s can do what the controller can do.\n", p.Account.Namespace)
+	if p.OwnNamespace {
+		fmt.Fprintf(&text, "\"kubectl delete -k\" deletes this namespace, with everything in it.\n")
+	}
 	text.WriteString("\nNext:\n")
 	if dir != "." {
 		fmt.Fprintf(&text, "  cd %s\n", shell.Quote(dir))

@@ -1,5 +1,5 @@
 // Package scaffold makes the files of a new controller: the controller object with a script that works, a CustomResourceDefinition,
-// a parent, test cases, steps of a simulation, the ServiceAccount with its roles, types for editors and a README.
+// a parent, test cases, steps of a simulation, the ServiceAccount with its namespace and its roles, types for editors and a README.
 //
 // [New] checks what the user asks for, and returns a [Project]. [Project.Files] returns its files. Nothing here uses the disk.
 //
@@ -34,7 +34,7 @@ type Options struct {
 	Parent    Kind   // the zero value means a kind named after Name; a DecoratorController must have one
 	Children  []Kind // empty means DefaultChildren
 
-	Account rbac.Account // the controller acts as it; the zero value means one named after Name, in the namespace default
+	Account rbac.Account // the controller acts as it; the zero value means one named after Name, in a new namespace named after Name
 	Server  rbac.Account // of the server that runs the controller
 }
 
@@ -46,6 +46,10 @@ type Project struct {
 	Children  []Child
 	Account   rbac.Account
 	Server    rbac.Account
+
+	// OwnNamespace reports whether the files have the namespace of the account: in one that others use, whoever can edit its objects could do
+	// what the controller can do.
+	OwnNamespace bool
 
 	language *language
 	fields   []field
@@ -88,8 +92,8 @@ func nameLike(name string) string {
 // New returns the project that the options describe. The name must be valid.
 func New(o Options) (*Project, error) {
 	p := &Project{Name: o.Name, Decorator: o.Decorator, Parent: o.Parent, Account: o.Account, Server: o.Server, language: languageOf(o.Language)}
-	if p.Account.Name == "" {
-		p.Account = rbac.Account{Namespace: defaultNamespace, Name: o.Name}
+	if err := p.setAccount(); err != nil {
+		return nil, err
 	}
 	if err := p.setParent(); err != nil {
 		return nil, err
@@ -118,6 +122,18 @@ func DefaultChild(decorator bool) Kind {
 		panic(err) // it is a kind of Kubernetes
 	}
 	return kind
+}
+
+// setAccount sets the account if it is not given. Its namespace must be a new one, because it is deleted with the controller.
+func (p *Project) setAccount() error {
+	if p.Account.Name != "" {
+		return nil
+	}
+	if p.Name == defaultNamespace || strings.HasPrefix(p.Name, "kube-") || p.Name == p.Server.Namespace {
+		return fmt.Errorf("the namespace of the controller would be %s, which is not a new one, and would be deleted with the controller: choose another NAME, or set --service-account", p.Name)
+	}
+	p.Account, p.OwnNamespace = rbac.Account{Namespace: p.Name, Name: p.Name}, true
+	return nil
 }
 
 // setParent checks the parent, or sets it if it is not given.

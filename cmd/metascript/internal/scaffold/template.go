@@ -40,13 +40,24 @@ func (p *Project) Files() ([]folder.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	kustomization, err := p.execute("kustomization.yaml")
-	if err != nil {
-		return nil, err
+	files = append(files, folder.File{Path: "rbac.yaml", Text: roles})
+	for _, name := range p.installation() {
+		text, err := p.execute(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, folder.File{Path: name, Text: text})
 	}
-	files = append(files, folder.File{Path: "rbac.yaml", Text: roles}, folder.File{Path: "kustomization.yaml", Text: kustomization})
 	forEditors, err := p.editorFiles(d)
 	return append(files, forEditors...), err
+}
+
+// installation returns the names of the files that only an installation in a cluster needs, besides rbac.yaml.
+func (p *Project) installation() []string {
+	if p.OwnNamespace {
+		return []string{"namespace.yaml", "kustomization.yaml"}
+	}
+	return []string{"kustomization.yaml"}
 }
 
 // execute executes the template of a file.
