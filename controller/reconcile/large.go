@@ -33,18 +33,17 @@ type refused struct {
 	until  time.Time // when it has to have asked again
 }
 
-// plansMemory is the size of a planMemory in bytes. A sharer can have half of it, and one plan a quarter: larger plans are few, and a part of
-// what they use is there for a short time only.
+// plansMemory is the size of a planMemory in bytes. A sharer can have half of it. A larger plan, with about 14,000 small children, counts as
+// one of this size.
 const (
 	plansMemory  = 128 << 20
 	mostOfSharer = plansMemory / 2
-	mostOfPlan   = plansMemory / 4
 )
 
 // smallAnswer is the estimated size of the plan of an answer that is not large. It has about 300 small children.
 const smallAnswer = 1 << 20
 
-// take takes a part of n bytes, at most mostOfPlan. It reports false if there is none; then the caller asks again within the time until.
+// take takes a part of n bytes, at most mostOfSharer. It reports false if there is none; then the caller asks again within the time until.
 func (p *planMemory) take(sharer string, n int64, until time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +98,7 @@ func (c *reconciliation) takeMemory(response *hook.Response) error {
 		return nil
 	}
 	c.large.size = size
-	n := min(size, mostOfPlan)
+	n := min(size, mostOfSharer)
 	if !c.shared.plans.take(c.binding.Sharer(), n, 2*delayOf(size)+maxRequeueDelay) {
 		return kube.Requeue(errLargeAnswers)
 	}

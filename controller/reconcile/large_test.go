@@ -22,13 +22,16 @@ func someChildren(n int) *hook.Response {
 	return &hook.Response{Children: children}
 }
 
+// quarter is a quarter of the memory of plans.
+const quarter = plansMemory / 4
+
 // The sharers have their turns in the order in which they were refused, and none can have more than half.
 func TestPlanMemoryIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &planMemory{}
 		take := func(sharer string, parts int, want bool) {
 			t.Helper()
-			if got := p.take(sharer, int64(parts)*mostOfPlan, time.Second); got != want {
+			if got := p.take(sharer, int64(parts)*quarter, time.Second); got != want {
 				t.Fatalf("%s gets %d quarters: %v", sharer, parts, got)
 			}
 		}
@@ -39,16 +42,16 @@ func TestPlanMemoryIsShared(t *testing.T) {
 		take("b", 1, true)
 		take("c", 1, false)
 		take("d", 1, false)
-		p.giveBack("a", mostOfPlan)
+		p.giveBack("a", quarter)
 		take("a", 1, false) // it would be the turn of c
 		take("d", 1, false)
 		take("c", 1, true)
-		p.giveBack("b", mostOfPlan)
+		p.giveBack("b", quarter)
 		take("a", 1, false)
 		time.Sleep(2 * time.Second) // d does not come back, nor a
 		take("b", 1, true)
 		for sharer, parts := range map[string]int64{"a": 1, "b": 2, "c": 1} {
-			p.giveBack(sharer, parts*mostOfPlan)
+			p.giveBack(sharer, parts*quarter)
 		}
 		if p.sum != 0 || len(p.held) != 0 {
 			t.Errorf("not all was given back: %d, %v", p.sum, p.held)
@@ -63,18 +66,18 @@ func TestReconcileWithoutMemoryForItsPlan(t *testing.T) {
 	key := objecttest.WidgetRef("default", "w")
 	for range 2 {
 		for _, other := range []string{"a", "b"} {
-			r.shared.plans.take(other, mostOfPlan, time.Second)
+			r.shared.plans.take(other, quarter, time.Second)
 		}
 	}
 	c := r.newReconciliation(key)
 	if _, err := r.worker.reconcileRecovering(t.Context(), c); !errors.Is(err, errLargeAnswers) || !errors.Is(err, kube.ErrRequeue) || len(write.Recorded()) != 0 || c.large.size <= smallAnswer {
 		t.Fatalf("error %v, %d writes, a plan of %d bytes", err, len(write.Recorded()), c.large.size)
 	}
-	r.shared.plans.giveBack("a", mostOfPlan)
+	r.shared.plans.giveBack("a", quarter)
 	if _, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(key)); err != nil || len(write.Recorded()) < 2000 {
 		t.Errorf("error %v, %d writes", err, len(write.Recorded()))
 	}
-	if sum := r.shared.plans.sum; sum != 3*mostOfPlan {
+	if sum := r.shared.plans.sum; sum != 3*quarter {
 		t.Errorf("%d bytes are held, want those of the others", sum)
 	}
 }
