@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-jsonnet/formatter"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/scaffold"
@@ -273,6 +275,69 @@ func TestNamespaceOfInitializedProject(t *testing.T) {
 				t.Errorf("want the namespace %s, deleted: %t; there is\n%s", c.namespace, c.own, readme)
 			}
 		})
+	}
+}
+
+// Names that are words of YAML with another meaning are strings in all files.
+func TestInitWithWordsOfYAML(t *testing.T) {
+	for _, c := range []string{
+		"true", "y", "on", "no", "null", "off", "n --language javascript", "yes --language jsonnet --children No.example.org/on",
+		"app --parent Y.example.com/v1", "app --parent True.true.io/yes --language typescript", "app --parent Null.example.com/null",
+		"app --parent Ye.example.com/y --children On.example.org/v1", "app --service-account team/true", "app --service-account 1e3/null",
+		"app --service-account 2026-01-02/0x1f", "app --service-account 123/0b1", "app --server-account on/0o17",
+		"no --kind Decorator --parent Null.example.com/v1",
+	} {
+		t.Run(c, func(t *testing.T) {
+			args := strings.Fields(c)
+			dir := initialized(t, args...)
+			for path, text := range texts(t, dir) {
+				if filepath.Ext(path) == ".yaml" {
+					testWords(t, path, text)
+				}
+			}
+			kind := "Composite"
+			if slices.Contains(args, "Decorator") {
+				kind = "Decorator"
+			}
+			testProject(t, dir, kind)
+		})
+	}
+}
+
+// testWords checks that in each document all keys, and all values that are names, are strings for both versions of YAML.
+func testWords(t *testing.T, path, text string) {
+	t.Helper()
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		for version, decode := range map[string]func([]byte, any) error{
+			"1.1": func(text []byte, into any) error { return yaml.Unmarshal(text, into) }, "1.2": yamlv3.Unmarshal,
+		} {
+			var value any
+			if err := decode([]byte(document), &value); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			testNames(t, path+" in YAML "+version, value)
+		}
+	}
+}
+
+func testNames(t *testing.T, where string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[any]any:
+		t.Errorf("%s: a key is not a string: %v", where, value)
+	case []any:
+		for _, item := range value {
+			testNames(t, where, item)
+		}
+	case map[string]any:
+		for key, item := range value {
+			_, is := item.(string)
+			_, schema := item.(map[string]any) // a field that is called so
+			if slices.Contains([]string{"kind", "name", "namespace", "apiVersion", "group", "plural", "singular", "resource", "key"}, key) && !is && !schema {
+				t.Errorf("%s: %s is %v", where, key, item)
+			}
+			testNames(t, where, item)
+		}
 	}
 }
 

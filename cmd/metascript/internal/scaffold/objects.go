@@ -26,7 +26,11 @@ func (c Child) node() (*yaml.Node, error) {
 	if c.needsNamespace() {
 		namespace = "namespace: !var namespace, "
 	}
-	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {%sname: !var name, labels: !var labels}\n", c.APIVersion, c.Kind.Kind, namespace)
+	kind, err := word(c.Kind.Kind)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {%sname: !var name, labels: !var labels}\n", c.APIVersion, kind, namespace)
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		return nil, err

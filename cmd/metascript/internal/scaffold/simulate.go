@@ -6,8 +6,9 @@ import "fmt"
 func (p examples) ParentName() string { return reference(p.Parent, "", parentName) }
 
 // ParentWith returns the parent with a field, as a line of YAML.
-func (p examples) ParentWith(field string) string {
-	return fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", p.Parent.APIVersion, p.Parent.Kind, field)
+func (p examples) ParentWith(field string) (string, error) {
+	kind, err := word(p.Parent.Kind)
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", p.Parent.APIVersion, kind, field), err
 }
 
 // SetVersion returns the change of the parent that sets its version, as a line of YAML.
@@ -32,7 +33,7 @@ func (p examples) ChildNames() []string {
 }
 
 // ChildrenWith returns the children, each as a line of YAML: with the label of a version, if they are updated.
-func (p examples) ChildrenWith(version string) []string {
+func (p examples) ChildrenWith(version string) ([]string, error) {
 	var all []string
 	for _, c := range p.Children {
 		namespace := ""
@@ -43,9 +44,13 @@ func (p examples) ChildrenWith(version string) []string {
 		if c.updated() {
 			labels = fmt.Sprintf(", labels: {app.kubernetes.io/version: %s}", version)
 		}
-		all = append(all, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s%s}}", c.APIVersion, c.Kind.Kind, p.ChildName(), namespace, labels))
+		kind, err := word(c.Kind.Kind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s%s%s}}", c.APIVersion, kind, p.ChildName(), namespace, labels))
 	}
-	return all
+	return all, nil
 }
 
 // ChildrenAt returns the children for another version than that of the parent in the files: with the fields that depend on it, if they are

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/folder"
@@ -63,7 +65,7 @@ func (p *Project) installation() []string {
 // execute executes the template of a file.
 func (p *Project) execute(name string) ([]byte, error) {
 	t := template.New("").Funcs(template.FuncMap{
-		"a": a, "title": title, "lower": strings.ToLower, "comment": p.comment, "yaml": encode,
+		"a": a, "title": title, "lower": strings.ToLower, "comment": p.comment, "yaml": encode, "word": word,
 	})
 	text, err := fs.ReadFile(templates, "templates/"+name)
 	if err != nil {
@@ -88,6 +90,20 @@ func encode(spaces int, value any) (string, error) {
 	}
 	margin := strings.Repeat(" ", spaces)
 	return strings.ReplaceAll(margin+strings.TrimSuffix(string(text), "\n"), "\n", "\n"+margin), nil
+}
+
+// word returns a word in YAML, in quotes if a parser of YAML 1.1 or 1.2 would read it as something else than a string, such as true, y or 1e3.
+func word(text string) (string, error) {
+	for _, marshal := range []func(any) ([]byte, error){yaml.Marshal, yamlv3.Marshal} {
+		written, err := marshal(text)
+		if err != nil {
+			return "", err
+		}
+		if string(written) != text+"\n" {
+			return strconv.Quote(text), nil
+		}
+	}
+	return text, nil
 }
 
 // a returns a noun with its indefinite article. The letters of an abbreviation, such as HTTPRoute, are spoken one by one.
