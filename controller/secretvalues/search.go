@@ -33,6 +33,9 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 				r.most = 2 * len(r.runs)
 			}
 		}
+		if len(v.tiny) == 0 {
+			continue
+		}
 		for i := range tiny {
 			for value, at := range tiny[i] {
 				if v.tiny[value] {
