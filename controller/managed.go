@@ -232,7 +232,7 @@ func (r *records) noteDeleted(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := spec.IDOf(o)
-	r.dropDeletions(id, o)
+	r.dropDeletionsOf(o)
 	r.deletions[id] = append(r.deletions[id], &deletion{o, time.Now()})
 }
 
@@ -241,12 +241,17 @@ func (r *records) noteDeleted(o *object.Object) {
 func (r *records) noteExists(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dropDeletions(spec.IDOf(o), o)
+	r.dropDeletionsOf(o)
 }
 
-// dropDeletions forgets the deletions of objects of that name with the account of o. The caller has locked mu.
-func (r *records) dropDeletions(id spec.ID, o *object.Object) {
-	left := slices.DeleteFunc(r.deletions[id], func(d *deletion) bool { return spec.AccountOf(d.object) == spec.AccountOf(o) })
+// dropDeletionsOf forgets the deletions of objects of the name of o with its account. The caller has locked mu.
+func (r *records) dropDeletionsOf(o *object.Object) {
+	r.dropDeletions(spec.IDOf(o), func(d *deletion) bool { return spec.AccountOf(d.object) == spec.AccountOf(o) })
+}
+
+// dropDeletions forgets the deletions of objects of that name for which drop is true. The caller has locked mu.
+func (r *records) dropDeletions(id spec.ID, drop func(*deletion) bool) {
+	left := slices.DeleteFunc(r.deletions[id], drop)
 	if r.deletions[id] = left; len(left) == 0 {
 		delete(r.deletions, id)
 	}
@@ -263,8 +268,5 @@ func (r *records) deletionsOf(id spec.ID) []*deletion {
 func (r *records) finishDeletion(id spec.ID, finished *deletion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := slices.DeleteFunc(r.deletions[id], func(d *deletion) bool { return d == finished })
-	if r.deletions[id] = left; len(left) == 0 {
-		delete(r.deletions, id)
-	}
+	r.dropDeletions(id, func(d *deletion) bool { return d == finished })
 }

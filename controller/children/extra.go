@@ -19,7 +19,7 @@ type Extra struct {
 	sharers map[string]*Sharer // those that write
 }
 
-// A Sharer is a tenant, or a controller without one, while it writes. A nil one has no part.
+// A Sharer is a tenant, or a controller without one, while it writes. A nil Sharer sends no additional writes.
 type Sharer struct {
 	of      *Extra
 	name    string

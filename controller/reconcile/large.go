@@ -137,23 +137,22 @@ func sizeOfPlan(children *object.Set) (n int64) {
 func sizeOf(v any) int64 {
 	const ofValue, ofMap, ofEntries, ofEntry = 16, 48, 300, 40
 	n := int64(ofValue)
+	begin := func(entries int) {
+		if n += ofMap; entries > 0 {
+			n += ofEntries
+		}
+	}
 	entry := func(key string, value any) { n += ofEntry + int64(len(key)) + sizeOf(value) }
 	switch v := v.(type) {
 	case string:
 		n += int64(len(v))
 	case map[string]any: // in no order, which tree.Map would have to make
-		n += ofMap
-		if len(v) > 0 {
-			n += ofEntries
-		}
+		begin(len(v))
 		for key, value := range v {
 			entry(key, value)
 		}
 	case tree.Map:
-		n += ofMap
-		if v.Len() > 0 {
-			n += ofEntries
-		}
+		begin(v.Len())
 		for key, value := range v.All() {
 			entry(key, value)
 		}
