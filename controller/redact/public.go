@@ -254,6 +254,10 @@ const ourPrefix = "metacontroller.k8s.io/"
 // the child. So only what somebody else has written into it is added. If it is not known what a controller has applied, as in a child that is too
 // large for the annotation that says it, that is nothing.
 func (t *publicText) child(o *object.Object, appliedTo func(*object.Object) map[string]any) {
+	content, _ := tree.MapOf(o.Value())
+	if content == nil || secretvalues.Is(o) {
+		return
+	}
 	applied, known := "", false
 	for key, text := range o.GetAnnotations() {
 		if secretvalues.IsApplied(key) {
@@ -267,8 +271,7 @@ func (t *publicText) child(o *object.Object, appliedTo func(*object.Object) map[
 			applied, known = applied+string(text), true
 		}
 	}
-	content, _ := tree.MapOf(o.Value())
-	if content == nil || !known || secretvalues.Is(o) {
+	if !known {
 		return
 	}
 	for key, value := range content.All() {

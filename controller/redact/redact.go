@@ -136,7 +136,7 @@ func (r *Redactor) AddPublic(objects ...*object.Object) {
 // AddPublicTexts adds texts that somebody else than a hook has written, such as the names of field managers.
 func (r *Redactor) AddPublicTexts(texts ...string) {
 	if r != nil {
-		r.public.add(func() { r.public.texts = append(slices.Clip(r.public.texts), texts...) })
+		r.public.add(func() { r.public.texts = appendNew(slices.Clip(r.public.texts), texts) })
 	}
 }
 
