@@ -59,19 +59,19 @@ type Redactor struct {
 	public    public
 	withholds bool // see Withholding
 
-	mu      sync.Mutex // guards the fields below; it is not locked together with that of another Redactor
-	seen    map[*object.Object]bool
-	secrets []*object.Object       // those that were seen, in this order
-	past    []*object.Object       // see AddPast
-	texts   []string               // secret texts that are not from a Secret
-	read    []*secretvalues.Values // of all these, when there were readOf
+	mu      sync.Mutex              // guards the fields below; it is not locked together with that of another Redactor
+	secrets []*object.Object        // in the order in which they were added
+	seen    map[*object.Object]bool // the same; nil if they were added at once
+	past    []*object.Object        // see AddPast
+	texts   []string                // secret texts that are not from a Secret
+	read    []*secretvalues.Values  // of all these, when there were readOf
 	readOf  int
 	enough  bool // they are not too large
 }
 
 // New returns a Redactor without Secrets. It does not redact public words, such as the name of the parent.
 func New(words ...string) *Redactor {
-	r := &Redactor{seen: map[*object.Object]bool{}}
+	r := &Redactor{}
 	r.public.texts = words
 	return r
 }
@@ -84,29 +84,56 @@ func (r *Redactor) Add(objects ...*object.Object) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.seen) == 0 {
-		r.seen = make(map[*object.Object]bool, len(objects))
-	}
+	var secrets []*object.Object
 	for _, o := range objects {
-		if o != nil && !r.seen[o] && IsSecret(o) {
-			r.seen[o] = true
-			r.secrets = append(r.secrets, o)
+		if o != nil && IsSecret(o) {
+			secrets = append(secrets, o)
 		}
 	}
+	r.add(secrets)
 }
 
 // AddSets adds the Secrets in sets. It ignores nil.
 func (r *Redactor) AddSets(sets ...*object.Set) {
+	if r == nil {
+		return
+	}
 	for _, set := range sets {
 		if set == nil {
 			continue
 		}
 		for _, kind := range set.Kinds() {
 			if secretvalues.IsKind(kind) {
-				r.Add(set.Group(kind)...)
+				r.add(set.Group(kind))
 			}
+		}
+	}
+}
+
+// add adds those of secrets that r does not have. Mostly the related Secrets are all that there are: then nothing is compared.
+func (r *Redactor) add(secrets []*object.Object) {
+	if len(secrets) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.secrets) == 0 {
+		r.secrets = slices.Clone(secrets)
+		return
+	}
+	if slices.Equal(secrets, r.secrets) {
+		return
+	}
+	if r.seen == nil {
+		r.seen = make(map[*object.Object]bool, len(r.secrets))
+		for _, o := range r.secrets {
+			r.seen[o] = true
+		}
+	}
+	for _, o := range secrets {
+		if !r.seen[o] {
+			r.seen[o] = true
+			r.secrets = append(r.secrets, o)
 		}
 	}
 }
@@ -174,7 +201,7 @@ func (r *Redactor) AddRequest(parent *object.Object, children, related *object.S
 func (r *Redactor) Kept() *Redactor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &Redactor{seen: r.seen, secrets: r.secrets, past: r.past, texts: r.texts}
+	return &Redactor{secrets: slices.Clip(r.secrets), past: r.past, texts: r.texts}
 }
 
 // Text returns text without the values of Secrets.

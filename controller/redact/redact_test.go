@@ -336,21 +336,22 @@ func TestCostIsLimited(t *testing.T) {
 func BenchmarkFailure(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ secrets, size int }{{1, 1 << 10}, {1, 1 << 20}, {500, 200}, {5000, 200}} {
-		var secrets []*object.Object
-		for range c.secrets {
+		var related object.Set
+		for n := range c.secrets {
 			value := make([]byte, c.size)
 			for i := range value {
 				value[i] = byte('!' + random.IntN('~'-'!'))
 			}
-			secrets = append(secrets, objecttest.Packed(b, secretWith(map[string]string{"a": string(value)})))
+			secret := secretWith(map[string]string{"a": string(value)})
+			secret.SetName(fmt.Sprint("s", n))
+			related.Put(objecttest.Packed(b, secret))
 		}
 		parent := object.New(map[string]any{"apiVersion": "v1", "kind": "Site", "spec": map[string]any{"size": "no-such-thing"}})
 		refused := fmt.Errorf("create Service default/web: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "size"), "no-such-thing", "no")}))
 		b.Run(fmt.Sprintf("%dx%d", c.secrets, c.size), func(b *testing.B) {
 			fail := func() {
 				r := New()
-				r.Add(secrets...)
-				r.AddPublic(parent)
+				r.AddRequest(parent, nil, &related)
 				r.Text(r.Error(refused).Error())
 			}
 			fail() // the first one reads the values

@@ -10,10 +10,11 @@ import (
 var seed = maphash.MakeSeed()
 
 // An Index finds texts as a whole, each with a T. It keeps a hash of each text and not the text, so its size is that of some words for each text.
-// It is not safe for concurrent use while it is changed. The zero value has no text.
+// It is not safe for concurrent use while it is changed, and is not copied. The zero value has no text.
 type Index[T any] struct {
-	bits    []uint64           // of the starts with which texts begin: most places end here
-	lengths map[start][]uint32 // of the texts with a start, the longest first
+	bits    []uint64                // of the starts with which texts begin: most places end here
+	few     [fewestBits / 64]uint64 // the first bits, which are read faster in the Index
+	lengths map[start][]uint32      // of the texts with a start, the longest first
 	texts   map[sized]T
 }
 
@@ -55,9 +56,13 @@ func (x *Index[T]) Put(text string, of T) (added bool) {
 	return true
 }
 
-// widen doubles the bits.
+// widen makes the bits, and later four times as many.
 func (x *Index[T]) widen() {
-	x.bits = make([]uint64, max(fewestBits/64, 4*len(x.bits)))
+	if x.bits == nil {
+		x.bits = x.few[:]
+		return
+	}
+	x.bits = make([]uint64, 4*len(x.bits))
 	for s := range x.lengths {
 		x.mark(s)
 	}

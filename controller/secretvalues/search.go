@@ -25,12 +25,15 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 	for i, text := range texts {
 		tiny[i] = inQuotes(text)
 	}
+	few := fewPlaces(readings)
 	for _, v := range values {
-		for _, r := range readings {
-			r.search(v)
-			if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
-				r.runs = joined(r.runs)
-				r.most = 2 * len(r.runs)
+		if few.tooMany || few.in(v) {
+			for _, r := range readings {
+				r.search(v)
+				if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
+					r.runs = joined(r.runs)
+					r.most = 2 * len(r.runs)
+				}
 			}
 		}
 		if len(v.tiny) == 0 {
@@ -113,6 +116,53 @@ func newSearched(r *Reading, all bool) *searched {
 		return nil
 	}
 	return s
+}
+
+// mostFew is how many grams, and how many starts, are compared with each of the values before the readings are.
+const mostFew = 8
+
+// few are the grams and starts of all readings. Mostly all readings of all texts have the same one or two.
+type few struct {
+	grams   []uint64
+	starts  []start
+	tooMany bool
+}
+
+func fewPlaces(readings []*searched) (f few) {
+	for _, r := range readings {
+		for _, p := range r.parts {
+			if !slices.Contains(f.grams, p.hash) {
+				f.grams = append(f.grams, p.hash)
+			}
+			if f.tooMany = f.tooMany || len(f.grams) > mostFew; f.tooMany {
+				return f
+			}
+		}
+		for _, p := range r.starts {
+			if s := startOf(r.Text[p.at:]); !slices.Contains(f.starts, s) {
+				f.starts = append(f.starts, s)
+			}
+			if f.tooMany = f.tooMany || len(f.starts) > mostFew; f.tooMany {
+				return f
+			}
+		}
+	}
+	return f
+}
+
+// in reports whether v may have one of them.
+func (f *few) in(v *Values) bool {
+	for _, s := range f.starts {
+		if v.whole.maybe(s) {
+			return true
+		}
+	}
+	for _, hash := range f.grams {
+		if v.parts.has(hash) {
+			return true
+		}
+	}
+	return false
 }
 
 // search adds what is in v to the runs.

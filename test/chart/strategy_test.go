@@ -91,7 +91,7 @@ func TestUpgradeKeepsDynamicApply(t *testing.T) {
 	if after := ofTexts(t, uids); after != identities {
 		t.Errorf("children were recreated:\n%s\n%s", identities, after)
 	}
-	kubelet.inTurn(t, 4) // the server before, and one for each change of the Pod
+	kubelet.inTurn(t, 4, 0) // the server before, and one for each change of the Pod
 }
 
 // A first installation uses server-side apply, and an upgrade keeps it.
