@@ -106,11 +106,11 @@ type Match[T any] struct {
 	Of       T
 }
 
-// The cost of a search is limited to this many bytes that are compared for each byte of a reading, and at least. A text needs more if it and
-// a value repeat themselves.
+// The cost of a search is limited to this many bytes that are compared for each byte of a reading, and at least, which takes about 10 ms. A text
+// needs more if it and many values repeat themselves.
 const (
 	costly      = 64
-	costlyAtAll = 1 << 20
+	costlyAtAll = 8 << 20
 )
 
 func limitFor(r *Reading) int { return max(costlyAtAll, costly*len(r.Text)) }

@@ -3,6 +3,9 @@ package secretvalues
 import (
 	"encoding/base64"
 	"testing"
+
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 func TestTextsInValues(t *testing.T) {
@@ -42,13 +45,34 @@ func TestTextsInValues(t *testing.T) {
 
 func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// A Secret that has been changed since the filter was cleared is found too.
-func TestSearchAfterTheFilterWasCleared(t *testing.T) {
-	before := OfTexts([]string{"zQx7Kp2mVw9RtB4n"})
-	known.reserve(most + 1)
-	for _, values := range [][]*Values{{before}, {before, OfTexts([]string{"another-Passw0rd"})}} {
-		if found := Search([]string{"it is zQx7Kp2mVw9R"}, values); len(found[0]) != 1 || found[0][0].Plain != "zqx7kp2mvw9r" {
-			t.Errorf("found %v", found)
+// A Secret is found when its generation of the filter is dropped, also if it is not used meanwhile.
+func TestSearchAfterGenerationsOfTheFilter(t *testing.T) {
+	secret := func(value string) *object.Object {
+		return objecttest.Packed(t, object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": value}}))
+	}
+	before, other := secret("zQx7Kp2mVw9RtB4n"), OfTexts([]string{"another-Passw0rd"})
+	for generations := range 4 {
+		values, _ := Of([]*object.Object{before}, 1<<20)
+		for range generations {
+			known.reserve(most + 1)
 		}
+		for _, values := range [][]*Values{values, append(values, other)} {
+			if found := Search([]string{"it is zQx7Kp2mVw9R"}, values); len(found[0]) != 1 || found[0][0].Plain != "zqx7kp2mvw9r" {
+				t.Errorf("after %d generations: found %v", generations, found)
+			}
+		}
+	}
+	values, _ := Of([]*object.Object{before}, 1<<20)
+	if now := known.now(); values[0].age.Load() != now {
+		t.Errorf("it is of the generation %d, and not put into %d again", values[0].age.Load(), now)
+	}
+}
+
+// What is in no cache does not use the place of what is.
+func TestOtherSecretsAreNotKnown(t *testing.T) {
+	before := known.count
+	Of([]*object.Object{object.New(map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": "zQx7Kp2mVw9RtB4n"}})}, 1<<20)
+	if known.count != before {
+		t.Errorf("%d hashes were put", known.count-before)
 	}
 }

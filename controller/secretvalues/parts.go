@@ -1,6 +1,9 @@
 package secretvalues
 
-import "math/bits"
+import (
+	"math/bits"
+	"strings"
+)
 
 // Part is the length in bytes of the shortest part of a value that is found, if the part is not the whole value.
 const Part = 8
@@ -39,6 +42,9 @@ func newParts(most int) parts {
 	return parts{table: make([]uint32, 1<<size), shift: 64 - size}
 }
 
+// entryOf returns the entry of a gram by its hash.
+func entryOf(hash uint64) uint32 { return max(1, uint32(hash)) }
+
 // put adds a gram by its hash.
 func (p *parts) put(hash uint64) {
 	at, entry := p.find(hash)
@@ -47,7 +53,7 @@ func (p *parts) put(hash uint64) {
 
 // find returns the place of a hash, where its entry is or would be.
 func (p *parts) find(hash uint64) (at int, entry uint32) {
-	entry = max(1, uint32(hash))
+	entry = entryOf(hash)
 	for at = int(hash >> p.shift); p.table[at] != 0 && p.table[at] != entry; at = (at + 1) & (len(p.table) - 1) {
 	}
 	return at, entry
@@ -56,4 +62,28 @@ func (p *parts) find(hash uint64) (at int, entry uint32) {
 func (p *parts) has(hash uint64) bool {
 	at, _ := p.find(hash)
 	return p.table[at] != 0
+}
+
+// A Reference is a text of which parts are sought in other texts.
+type Reference struct {
+	folded string
+	parts  *parts // made for the first longer text
+}
+
+// NewReference returns a Reference to text.
+func NewReference(text string) *Reference { return &Reference{folded: Fold(text)} }
+
+// Shares reports whether a part of Part bytes of text, or all of it if it is shorter, is in the reference. Letter case does not count.
+func (t *Reference) Shares(text string) (shares bool) {
+	text = Fold(text)
+	if len(text) <= Part {
+		return strings.Contains(t.folded, text)
+	}
+	if t.parts == nil {
+		p := newParts(len(t.folded))
+		grams(t.folded, func(g gram, _ int) { p.put(g.hash()) })
+		t.parts = &p
+	}
+	grams(text, func(g gram, _ int) { shares = shares || t.parts.has(g.hash()) })
+	return shares
 }

@@ -25,11 +25,15 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 	for i, text := range texts {
 		tiny[i] = inQuotes(text)
 	}
-	few := fewPlaces(readings)
+	now, few := known.now(), fewPlaces(readings)
 	for _, v := range values {
-		if few.tooMany || few.in(v) {
+		all := !keeps(v.age.Load(), now)
+		if all || few.tooMany || few.in(v) {
 			for _, r := range readings {
-				r.search(v)
+				if r.left < 0 {
+					continue // all of it is found
+				}
+				r.search(v, all)
 				if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
 					r.runs = joined(r.runs)
 					r.most = 2 * len(r.runs)
@@ -58,18 +62,18 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 
 // readingsOf returns the readings of texts that may have a value.
 func readingsOf(texts []string, values []*Values) (readings []*searched) {
-	age := known.age.Load()
-	old := slices.ContainsFunc(values, func(v *Values) bool { return v.age != age })
+	now := known.now()
+	all := slices.ContainsFunc(values, func(v *Values) bool { return !keeps(v.age.Load(), now) })
 	for i, text := range texts {
 		for reading := range Readings(text) {
-			if s := newSearched(reading, old); s != nil {
+			if s := newSearched(reading, all); s != nil {
 				s.text = i
 				readings = append(readings, s)
 			}
 		}
 	}
-	if !old && known.age.Load() != age {
-		return readingsOf(texts, values) // the filter was cleared meanwhile
+	if known.now() != now {
+		return readingsOf(texts, values) // another generation began meanwhile
 	}
 	return readings
 }
@@ -84,11 +88,17 @@ type run struct{ from, to int }
 // compared with the others only.
 type searched struct {
 	*Reading
-	text   int     // the index of the text
+	text int // the index of the text
+	some places
+	all  places // those that the filter does not have too; none if it has all values
+	runs []run  // what was found
+	most int    // how many runs there may be before they are joined
+	left int    // how many bytes may still be compared; below zero: all of it is found
+}
+
+type places struct {
 	parts  []place // where a part of a value may be
 	starts []place // where a text may begin
-	runs   []run   // what was found
-	most   int     // how many runs there may be before they are joined
 }
 
 // A place is where a gram or a start is in a reading.
@@ -99,20 +109,27 @@ type place struct {
 
 // newSearched returns a reading with the places that may have a value; nil if there is none. all: the filter does not have all values.
 func newSearched(r *Reading, all bool) *searched {
-	s := &searched{Reading: r}
+	s := &searched{Reading: r, left: limitFor(r)}
 	if !r.Derived {
 		grams(r.Text, func(g gram, at int) {
-			if hash := g.hash(); all || known.has(hash) {
-				s.parts = append(s.parts, place{at, hash})
+			hash := g.hash()
+			if all {
+				s.all.parts = append(s.all.parts, place{at, hash})
+			}
+			if known.has(hash) {
+				s.some.parts = append(s.some.parts, place{at, hash})
 			}
 		})
 	}
 	for i := range max(0, len(r.Text)-shortest+1) {
-		if all || known.has(startOf(r.Text[i:]).hash()) {
-			s.starts = append(s.starts, place{at: i})
+		if all {
+			s.all.starts = append(s.all.starts, place{at: i})
+		}
+		if known.has(startOf(r.Text[i:]).hash()) {
+			s.some.starts = append(s.some.starts, place{at: i})
 		}
 	}
-	if len(s.parts)+len(s.starts) == 0 {
+	if !all && len(s.some.parts)+len(s.some.starts) == 0 {
 		return nil
 	}
 	return s
@@ -130,7 +147,7 @@ type few struct {
 
 func fewPlaces(readings []*searched) (f few) {
 	for _, r := range readings {
-		for _, p := range r.parts {
+		for _, p := range r.some.parts {
 			if !slices.Contains(f.grams, p.hash) {
 				f.grams = append(f.grams, p.hash)
 			}
@@ -138,7 +155,7 @@ func fewPlaces(readings []*searched) (f few) {
 				return f
 			}
 		}
-		for _, p := range r.starts {
+		for _, p := range r.some.starts {
 			if s := startOf(r.Text[p.at:]); !slices.Contains(f.starts, s) {
 				f.starts = append(f.starts, s)
 			}
@@ -165,23 +182,26 @@ func (f *few) in(v *Values) bool {
 	return false
 }
 
-// search adds what is in v to the runs.
-func (s *searched) search(v *Values) {
-	for _, p := range s.parts {
+// search adds what is in v to the runs. all: the filter does not have v.
+func (s *searched) search(v *Values, all bool) {
+	in := &s.some
+	if all {
+		in = &s.all
+	}
+	for _, p := range in.parts {
 		if v.parts.has(p.hash) {
 			s.runs = append(s.runs, run{p.at, p.at + Part})
 		}
 	}
-	left := limitFor(s.Reading)
-	for _, p := range s.starts {
+	for _, p := range in.starts {
 		start := startOf(s.Text[p.at:])
 		if !v.whole.maybe(start) {
 			continue
 		}
-		if n, _ := v.whole.at(s.Text, p.at, start, every, &left); n > 0 {
+		if n, _ := v.whole.at(s.Text, p.at, start, every, &s.left); n > 0 {
 			s.runs = append(s.runs, run{p.at, p.at + n})
 		}
-		if left < 0 {
+		if s.left < 0 {
 			s.runs = append(s.runs, run{0, len(s.Text)})
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 
@@ -20,7 +21,8 @@ type Values struct {
 	whole Index[struct{}]
 	tiny  map[string]bool // the values that are too short for an Index
 	bytes int             // see Size
-	age   int64           // of known when they were put into it
+	grams int             // how many grams were put into parts
+	age   atomic.Int64    // the generation of known that has them; zero: none, since they are not kept
 }
 
 // A boundary is a line of PEM that says what follows it. It reveals nothing, and its letters are in words of many errors: those
@@ -67,20 +69,25 @@ func newValues(texts []string) *Values {
 			v.texts(part, note)
 		}
 	}
-	v.parts = newParts(size)
-	v.age = known.putAll(size, func() {
-		for _, text := range folded {
-			grams(text, func(g gram, _ int) {
-				hash := g.hash()
-				v.parts.put(hash)
-				known.put(hash)
-			})
+	v.parts, v.grams = newParts(size), size
+	for _, text := range folded {
+		grams(text, func(g gram, _ int) { v.parts.put(g.hash()) })
+	}
+	return v
+}
+
+// know puts v into known.
+func (v *Values) know() {
+	v.age.Store(known.putAll(v.grams+len(v.whole.lengths), func(put func(uint64)) {
+		for _, entry := range v.parts.table {
+			if entry != 0 {
+				put(uint64(entry))
+			}
 		}
 		for start := range v.whole.lengths {
-			known.put(start.hash())
+			put(start.hash())
 		}
-	})
-	return v
+	}))
 }
 
 // texts adds the texts of a value. It notes those that are written in another way in the value.
@@ -106,18 +113,19 @@ const maxCached = 8 << 20
 // Of returns the Values of Secrets. Those of a version that is in a cache of objects are kept. enough is false if the values have more than
 // most bytes: then there are none.
 func Of(secrets []*object.Object, most int) (values []*Values, enough bool) {
-	values, age := make([]*Values, len(secrets)), known.age.Load()
+	values, now := make([]*Values, len(secrets)), known.now()
+	var old []*Values
 	cached.mu.Lock()
 	for i, o := range secrets {
 		if p := o.Packed(); !p.IsZero() && cached.all != nil {
 			values[i], _ = cached.all.Get(p.Ref())
 		}
-		switch {
-		case values[i] == nil:
-		case values[i].age != age:
-			values[i] = nil // it is read again, so that the filter has it
-		default:
-			most -= values[i].bytes
+		v := values[i]
+		if v == nil {
+			continue
+		}
+		if most -= v.bytes; v.age.Load() != now {
+			old = append(old, v)
 		}
 	}
 	cached.mu.Unlock()
@@ -129,6 +137,9 @@ func Of(secrets []*object.Object, most int) (values []*Values, enough bool) {
 			return nil, false
 		}
 	}
+	for _, v := range old {
+		v.know() // the generation that has it is dropped next, or is already
+	}
 	for i, o := range secrets {
 		if values[i] == nil {
 			values[i] = read(o)
@@ -137,7 +148,7 @@ func Of(secrets []*object.Object, most int) (values []*Values, enough bool) {
 	return values, true
 }
 
-// read returns the Values of a Secret, and keeps them.
+// read returns the Values of a Secret, and keeps them if the Secret is in a cache.
 func read(o *object.Object) *Values {
 	v := newValues(valuesOf(o))
 	v.bytes = Size(o)
@@ -145,12 +156,13 @@ func read(o *object.Object) *Values {
 	if p.IsZero() {
 		return v
 	}
+	v.know()
 	cached.mu.Lock()
 	defer cached.mu.Unlock()
 	if cached.all == nil {
 		cached.all, _ = lru.NewLRU(maxCached/64, func(_ packed.Ref, v *Values) { cached.size -= v.size() }) // fails only for a size of zero
 	}
-	cached.all.Remove(p.Ref()) // one that the filter does not have, or the same of another goroutine
+	cached.all.Remove(p.Ref()) // the same of another goroutine
 	cached.all.Add(p.Ref(), v)
 	cached.size += v.size()
 	for cached.size > maxCached && cached.all.Len() > 1 {
