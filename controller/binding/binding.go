@@ -54,7 +54,8 @@ type Binding struct {
 	// OnRelated is called with the rules of the customize hook for a parent, before the caches of their resources are opened. It may be
 	// nil.
 	OnRelated func(parent object.Ref, rules []related.Rule)
-	// RelatedKinds has the kinds of related objects so far as its keys, of type object.Kind.
+	// RelatedKinds has the kinds of related objects so far as its keys, of type object.Kind. A value is true if the kind has the status
+	// subresource.
 	RelatedKinds sync.Map
 
 	// Claimer finds, adopts and releases the children of a parent.

@@ -1,6 +1,8 @@
 package binding
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/claim"
@@ -64,6 +66,23 @@ func (b *Binding) Owned(child *object.Object) ownership.Fields {
 		return ownership.Fields{}
 	}
 	return cache.Owned(child)
+}
+
+// IsChild reports whether an object is a child of a parent of this kind, of this controller or of another one.
+func (b *Binding) IsChild(o *object.Object) bool {
+	ref := object.ControllerOf(o)
+	if ref == nil {
+		return false
+	}
+	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
+	return slices.ContainsFunc(b.Parents, func(r *ParentResource) bool { return r.Kind == ref.Kind && r.Group == group })
+}
+
+// HasStatus reports whether related objects of a kind have the status subresource, or it is not known.
+func (b *Binding) HasStatus(kind object.Kind) bool {
+	found, known := b.RelatedKinds.Load(kind)
+	has, _ := found.(bool)
+	return has || !known
 }
 
 // Applied returns the part of child that our field manager has applied, from the cache. It returns nil if it applied nothing, or if that

@@ -122,7 +122,7 @@ func (b *treeBuilder) controller(r *reconcile.Reconciler, parent *object.Object)
 		c.Script = history.Digest(loaded.Built.Digest)
 	}
 	r.AddSecrets(b.redactor, parent)
-	b.redactor.SetApplied(bound.Applied)
+	b.redactor.SetOrigin(bound)
 	b.problem(r, c)
 	in := tree.Input{Parent: parent, Hides: b.hides, Writes: b.last(r, parent, c)}
 	b.owned(bound, &in)

@@ -158,7 +158,7 @@ func (p *Previewer) redactor(parent *object.Object) *redact.Redactor {
 	r := redact.New(parent.GetKind(), parent.GetNamespace(), parent.GetName(), p.binding.Name)
 	r.Add(parent)
 	r.AddPublic(parent)
-	r.SetApplied(p.binding.Applied)
+	r.SetOrigin(p.binding)
 	r.Add(p.binding.Clients.Credentials.Secrets()...)
 	if cache := p.binding.CacheOf(object.Kind{Version: "v1", Kind: references.Secret}); cache != nil {
 		r.Add(cache.OwnedBy(parent.GetUID())...)

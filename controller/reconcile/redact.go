@@ -41,7 +41,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	parent := r.binding.Parent(key)
 	redactor.Add(parent)
 	redactor.AddPublic(parent)
-	redactor.SetApplied(r.binding.Applied)
+	redactor.SetOrigin(r.binding)
 	if state := r.states.find(key); state != nil {
 		redactor.AddPast(state.secrets.Load())
 		state.addPublic(redactor)

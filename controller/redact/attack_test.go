@@ -174,20 +174,58 @@ func TestWhatIsPublic(t *testing.T) {
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}}, data: {b: zQx7Kp2mVw9RtB4n}}`:                 Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                                                              Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: b, b: zQx7Kp2mVw9RtB4n}}`:                                                                        value,
+
+		// What was applied was stored in another form.
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n/}}`: Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: ZQX7Kp2mVw9RtB4n}}`:  Mark,
 	} {
 		children := &object.Set{}
 		children.Put(of(text))
 		r := New()
 		r.Add(secret)
-		r.SetApplied(func(o *object.Object) map[string]any { // as managedFields say
-			if a, _ := o.Field("data", "a"); o.GetName() == "server-side" {
-				return map[string]any{"data": map[string]any{"a": a}}
-			}
-			return nil
-		})
+		r.SetOrigin(origin{})
 		r.AddRequest(of(`{apiVersion: v1, kind: Site, metadata: {name: x}}`), children, nil)
 		if got := r.Text(value); got != want {
 			t.Errorf("the child %s: got %s", text, got)
+		}
+	}
+}
+
+// An origin knows of objects by their names.
+type origin struct{}
+
+func (origin) Applied(o *object.Object) map[string]any { // as managedFields say
+	if a, _ := o.Field("data", "a"); o.GetName() == "server-side" {
+		return map[string]any{"data": map[string]any{"a": a}}
+	}
+	return nil
+}
+
+func (origin) IsChild(o *object.Object) bool { return o.GetName() == "of-another-parent" }
+
+func (origin) HasStatus(kind object.Kind) bool { return kind.Kind == "Site" }
+
+// A value that a hook of this controller, or another controller, has written into a related object is shown to nobody who may not read the object.
+func TestRelatedObjectsThatControllersWrite(t *testing.T) {
+	const value = "zQx7Kp2mVw9RtB4n"
+	const applied = `metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"zQx7Kp2mVw9RtB4n"}}'`
+	for text, want := range map[string]string{
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                    value,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:    Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: of-another-parent}, data: {a: zQx7Kp2mVw9RtB4n}}`:                    Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: own, uid: u}, data: {a: zQx7Kp2mVw9RtB4n}}`:                          Mark,
+		`{apiVersion: v1, kind: Site, metadata: {name: x}, status: {url: "postgres://app:zQx7Kp2mVw9RtB4n@db/x"}}`:               Mark,
+		`{apiVersion: v1, kind: Note, metadata: {name: without-a-status-subresource}, status: {url: "app:zQx7Kp2mVw9RtB4n@db"}}`: value,
+	} {
+		children, related := &object.Set{}, &object.Set{}
+		children.Put(objecttest.ParseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: own, uid: u}}`))
+		related.Put(objecttest.ParseObject(t, text))
+		r := New()
+		r.Add(secretWith(map[string]string{"a": value}))
+		r.SetOrigin(origin{})
+		r.AddRequest(objecttest.ParseObject(t, `{apiVersion: v1, kind: Site, metadata: {name: x}}`), children, related)
+		if got := r.Text("got " + value); got != "got "+want {
+			t.Errorf("the related object %s: %s", text, got)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package redact
 
 import (
 	"bytes"
-	"slices"
+	"maps"
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
 	"metascript/controller/secretvalues"
@@ -17,52 +19,98 @@ import (
 // lower case, and all texts of the objects are one.
 type public struct {
 	mu       sync.Mutex // guards the fields below
-	texts    []string
-	objects  []*object.Object
-	sets     []*object.Set
-	children []*object.Set
-	owned    []*object.Object                    // children that are in no set
-	applied  func(*object.Object) map[string]any // see Redactor.Applied
-	made     *publicText                         // of all these; nil: not made yet
-	known    map[string]bool                     // what was asked of made
-	left     int                                 // how many bytes may still be compared
+	texts    unique[string]
+	objects  unique[*object.Object]
+	sets     unique[*object.Set]
+	children unique[*object.Set]
+	owned    unique[*object.Object] // children that are in no set
+	origin   Origin                 // nil: nothing is known
+	made     *publicText            // of all these; nil: not made yet
+	known    map[string]bool        // what was asked of made
+	compared int                    // bytes
+}
+
+// An Origin says who has written objects.
+type Origin interface {
+	// Applied returns what a controller has applied to a child by server-side apply; nil if it applied nothing, or if that is not known.
+	// Objects in caches have no managedFields.
+	Applied(child *object.Object) map[string]any
+	// IsChild reports whether a controller of the same kind of parents has made an object.
+	IsChild(o *object.Object) bool
+	// HasStatus reports whether the status of a kind can be written by itself only, which most users may not. It is true if that is not known.
+	HasStatus(kind object.Kind) bool
+}
+
+// A unique is a list in which each item is once.
+type unique[T comparable] struct {
+	list []T
+	seen map[T]bool
+}
+
+// add adds those of items that are not nil and not in u. It returns these.
+func (u *unique[T]) add(items []T) (added []T) {
+	var none T
+	for _, item := range items {
+		if item == none || u.seen[item] {
+			continue
+		}
+		if u.seen == nil {
+			u.seen = map[T]bool{}
+		}
+		u.seen[item] = true
+		u.list, added = append(u.list, item), append(added, item)
+	}
+	return added
 }
 
 // maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that,
 // nothing more is public.
 const maxCompared = 512 << 20
 
-// add changes what is public.
-func (p *public) add(change func()) {
+// add changes what is public. change reports whether something is new.
+func (p *public) add(change func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	change()
-	p.made = nil
+	if change() {
+		p.made = nil
+	}
+}
+
+func addTo[T comparable](u *unique[T], items []T) func() bool {
+	return func() bool { return len(u.add(items)) > 0 }
+}
+
+// addTexts adds texts that are public. What was made stays: a reconcile may add one for each of its writes.
+func (p *public) addTexts(texts []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	added := p.texts.add(texts)
+	if p.made == nil || len(added) == 0 {
+		return
+	}
+	for _, text := range added {
+		p.made.value(text)
+	}
+	maps.DeleteFunc(p.known, func(_ string, is bool) bool { return !is })
+}
+
+func (p *public) setOrigin(o Origin) {
+	p.add(func() bool {
+		p.origin = o
+		return true
+	})
 }
 
 // addAll adds what is public in other.
 func (p *public) addAll(other *public) {
 	other.mu.Lock()
-	texts, objects, sets, children, owned, applied := other.texts, other.objects, other.sets, other.children, other.owned, other.applied
+	texts, objects, sets, children, owned := other.texts.list, other.objects.list, other.sets.list, other.children.list, other.owned.list
 	other.mu.Unlock()
-	p.add(func() {
-		p.texts, p.objects, p.sets = appendNew(p.texts, texts), appendNew(p.objects, objects), appendNew(p.sets, sets)
-		p.children, p.owned = appendNew(p.children, children), appendNew(p.owned, owned)
-		if applied != nil {
-			p.applied = applied
-		}
-	})
-}
-
-// appendNew appends those of items that are not nil and not in all.
-func appendNew[T comparable](all []T, items []T) []T {
-	var none T
-	for _, item := range items {
-		if item != none && !slices.Contains(all, item) {
-			all = append(all, item)
-		}
-	}
-	return all
+	p.addTexts(texts)
+	p.add(addTo(&p.objects, objects))
+	p.add(addTo(&p.sets, sets))
+	p.add(addTo(&p.children, children))
+	p.add(addTo(&p.owned, owned))
 }
 
 // has reports whether a part of a value is public. The part is folded.
@@ -70,11 +118,11 @@ func (p *public) has(part string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.made == nil {
-		p.made, p.known, p.left = p.text(), map[string]bool{}, maxCompared
+		p.made, p.known = p.text(), map[string]bool{}
 	}
 	is, found := p.known[part]
-	if !found && p.left > 0 {
-		p.left -= p.made.size() * (8 + min(len(part), longestJoined)/4)
+	if !found && p.compared < maxCompared {
+		p.compared += p.made.size() * (8 + min(len(part), longestJoined)/4)
 		is = p.made.hasPart(part)
 		p.known[part] = is
 	}
@@ -153,28 +201,36 @@ func (t *publicText) ends(bare []byte) bool {
 // text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
 	t := &publicText{left: maxDecoded, whole: map[string]bool{}, apart: []byte{'\n'}}
-	for _, text := range p.texts {
+	for _, text := range p.texts.list {
 		t.value(text)
 	}
-	for _, o := range p.objects {
+	for _, o := range p.objects.list {
 		t.object(o)
 	}
 	if t.left >= len(t.joined) {
 		t.decode(string(t.joined)) // a script may join the parts of what it decodes
 	}
-	for _, set := range p.sets {
+	children := map[types.UID]bool{}
+	child := func(o *object.Object) {
+		if uid := o.GetUID(); uid != "" {
+			children[uid] = true
+		}
+		t.child(o, p.origin)
+	}
+	for _, set := range p.children.list {
 		for o := range set.All() {
-			t.object(o)
-			t.status(o)
+			child(o)
 		}
 	}
-	for _, set := range p.children {
-		for o := range set.All() {
-			t.child(o, p.applied)
-		}
+	for _, o := range p.owned.list {
+		child(o)
 	}
-	for _, o := range p.owned {
-		t.child(o, p.applied)
+	for _, set := range p.sets.list {
+		for o := range set.All() {
+			if !children[o.GetUID()] {
+				t.related(o, p.origin)
+			}
+		}
 	}
 	return t
 }
@@ -220,10 +276,18 @@ func (t *publicText) object(o *object.Object) {
 	}
 }
 
-// status adds the status of an object that no hook of this controller writes, and everybody may write who may write the object if it has no status
-// subresource.
-func (t *publicText) status(o *object.Object) {
-	if status, found := o.At("status"); found && !secretvalues.Is(o) {
+// related adds a related object. A hook may have written a child of another parent, which is like a child of this one; and the status of another
+// parent, except that of a kind whose status everybody writes who writes the object.
+func (t *publicText) related(o *object.Object, origin Origin) {
+	if _, applied := appliedIn(o); applied || origin != nil && origin.IsChild(o) {
+		t.child(o, origin)
+		return
+	}
+	t.object(o)
+	if origin == nil || origin.HasStatus(o.GroupVersionKind()) || secretvalues.Is(o) {
+		return
+	}
+	if status, found := o.At("status"); found {
 		t.any(status)
 	}
 }
@@ -253,20 +317,14 @@ const ourPrefix = "metacontroller.k8s.io/"
 // child adds a child. The hook may have written values of Secrets into it, also as its name, and who reads a text about the parent may not read
 // the child. So only what somebody else has written into it is added. If it is not known what a controller has applied, as in a child that is too
 // large for the annotation that says it, that is nothing.
-func (t *publicText) child(o *object.Object, appliedTo func(*object.Object) map[string]any) {
+func (t *publicText) child(o *object.Object, origin Origin) {
 	content, _ := tree.MapOf(o.Value())
 	if content == nil || secretvalues.Is(o) {
 		return
 	}
-	applied, known := "", false
-	for key, text := range o.GetAnnotations() {
-		if secretvalues.IsApplied(key) {
-			applied += text
-			known = known || strings.HasPrefix(key, ourPrefix)
-		}
-	}
-	if appliedTo != nil {
-		if content := appliedTo(o); content != nil {
+	applied, known := appliedIn(o)
+	if origin != nil {
+		if content := origin.Applied(o); content != nil {
 			text, _ := tree.AppendJSON(nil, content) // it is JSON
 			applied, known = applied+string(text), true
 		}
@@ -274,15 +332,27 @@ func (t *publicText) child(o *object.Object, appliedTo func(*object.Object) map[
 	if !known {
 		return
 	}
+	written := secretvalues.NewReference(applied)
 	for key, value := range content.All() {
 		if key != "metadata" && key != "status" {
-			t.others(value, applied)
+			t.others(value, written)
 		}
 	}
 }
 
-// others adds the texts in a value that are not in applied.
-func (t *publicText) others(v any, applied string) {
+// appliedIn returns what the annotations of an object say of what was applied to it, and whether a controller has applied it.
+func appliedIn(o *object.Object) (applied string, ours bool) {
+	for key, text := range o.GetAnnotations() {
+		if secretvalues.IsApplied(key) {
+			applied += text
+			ours = ours || strings.HasPrefix(key, ourPrefix)
+		}
+	}
+	return applied, ours
+}
+
+// others adds the texts in a value that share no part with what was applied: what somebody has stored may be what was applied, in another form.
+func (t *publicText) others(v any, applied *secretvalues.Reference) {
 	if m, ok := tree.MapOf(v); ok {
 		for key, value := range m.All() {
 			t.others(key, applied)
@@ -296,7 +366,14 @@ func (t *publicText) others(v any, applied string) {
 		}
 		return
 	}
-	if text, err := tree.AppendJSON(nil, v); err == nil && !strings.Contains(applied, string(text)) {
+	text, isText := v.(string)
+	if !isText {
+		encoded, err := tree.AppendJSON(nil, v)
+		if text = string(encoded); err != nil {
+			return
+		}
+	}
+	if !applied.Shares(text) {
 		t.any(v)
 	}
 }

@@ -64,15 +64,15 @@ type Redactor struct {
 	seen    map[*object.Object]bool // the same; nil if they were added at once
 	past    []*object.Object        // see AddPast
 	texts   []string                // secret texts that are not from a Secret
-	read    []*secretvalues.Values  // of all these, when there were readOf
-	readOf  int
-	enough  bool // they are not too large
+	read    []*secretvalues.Values  // of the first of each of these, as readOf says
+	readOf  struct{ secrets, past, texts int }
+	left    int // how many bytes of values may still be read; below zero: they are too large
 }
 
 // New returns a Redactor without Secrets. It does not redact public words, such as the name of the parent.
 func New(words ...string) *Redactor {
-	r := &Redactor{}
-	r.public.texts = words
+	r := &Redactor{left: maxSize}
+	r.public.addTexts(words)
 	return r
 }
 
@@ -156,22 +156,19 @@ func (r *Redactor) AddTexts(texts ...string) {
 // its metadata is public. It ignores nil.
 func (r *Redactor) AddPublic(objects ...*object.Object) {
 	if r != nil {
-		r.public.add(func() { r.public.objects = appendNew(r.public.objects, objects) })
+		r.public.add(addTo(&r.public.objects, objects))
 	}
 }
 
 // AddPublicTexts adds texts that somebody else than a hook has written, such as the names of field managers.
 func (r *Redactor) AddPublicTexts(texts ...string) {
 	if r != nil {
-		r.public.add(func() { r.public.texts = appendNew(slices.Clip(r.public.texts), texts) })
+		r.public.addTexts(texts)
 	}
 }
 
-// SetApplied says how to find what a controller has applied to a child by server-side apply; applied returns nil if it applied nothing, or if that
-// is not known. Objects in caches have no managedFields.
-func (r *Redactor) SetApplied(applied func(*object.Object) map[string]any) {
-	r.public.add(func() { r.public.applied = applied })
-}
+// SetOrigin says how to find out who has written objects.
+func (r *Redactor) SetOrigin(o Origin) { r.public.setOrigin(o) }
 
 // AddChildren adds children of the parent: the Secrets among them, and what others than a controller have written into them as public.
 func (r *Redactor) AddChildren(children ...*object.Object) {
@@ -179,7 +176,7 @@ func (r *Redactor) AddChildren(children ...*object.Object) {
 		return
 	}
 	r.Add(children...)
-	r.public.add(func() { r.public.owned = appendNew(r.public.owned, children) })
+	r.public.add(addTo(&r.public.owned, children))
 }
 
 // AddRequest adds what a hook gets: the Secrets in it, and as public the parent, related objects, and what others than the hook have written
@@ -191,17 +188,15 @@ func (r *Redactor) AddRequest(parent *object.Object, children, related *object.S
 	r.Add(parent)
 	r.AddSets(children, related)
 	r.AddPublic(parent)
-	r.public.add(func() {
-		r.public.children = appendNew(r.public.children, []*object.Set{children})
-		r.public.sets = appendNew(r.public.sets, []*object.Set{related})
-	})
+	r.public.add(addTo(&r.public.children, []*object.Set{children}))
+	r.public.add(addTo(&r.public.sets, []*object.Set{related}))
 }
 
 // Kept returns a Redactor with the Secrets and texts of r, and without what is public, which may be large.
 func (r *Redactor) Kept() *Redactor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &Redactor{secrets: slices.Clip(r.secrets), past: r.past, texts: r.texts}
+	return &Redactor{secrets: slices.Clip(r.secrets), past: r.past, texts: slices.Clip(r.texts), left: maxSize}
 }
 
 // Text returns text without the values of Secrets.
@@ -244,17 +239,29 @@ func (r *Redactor) Secrets() (secrets []*object.Object, texts []string) {
 	return slices.Concat(r.secrets, r.past), slices.Clone(r.texts)
 }
 
-// values returns what is searched for. enough is false if it is larger than maxSize.
+// values returns what is searched for. enough is false if it is larger than maxSize. Secrets are added while a reconcile writes them, so only
+// those that are new are read.
 func (r *Redactor) values() (values []*secretvalues.Values, enough bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := len(r.secrets) + len(r.past) + len(r.texts); r.read == nil || r.readOf != n {
-		r.read, r.enough = secretvalues.Of(slices.Concat(r.secrets, r.past), maxSize)
-		if r.readOf = n; len(r.texts) > 0 && r.enough {
-			r.read = append(r.read, secretvalues.OfTexts(r.texts))
+	done := &r.readOf
+	for _, secrets := range [][]*object.Object{r.secrets[done.secrets:], r.past[done.past:]} {
+		if len(secrets) == 0 || r.left < 0 {
+			continue
+		}
+		read, _ := secretvalues.Of(secrets, r.left)
+		if r.read = append(r.read, read...); read == nil {
+			r.left = -1
+		}
+		for _, v := range read {
+			r.left -= v.Size()
 		}
 	}
-	return r.read, r.enough
+	if len(r.texts) > done.texts {
+		r.read = append(r.read, secretvalues.OfTexts(r.texts[done.texts:]))
+	}
+	done.secrets, done.past, done.texts = len(r.secrets), len(r.past), len(r.texts)
+	return r.read, r.left >= 0
 }
 
 // withoutAll returns what replaces a text that is not searched.

@@ -306,6 +306,51 @@ func TestPastValuesOfSecretAreRedacted(t *testing.T) {
 	}
 }
 
+// Where a text was cut, the beginning of a value is redacted.
+func TestBeginningsOfValuesBeforeACut(t *testing.T) {
+	for _, value := range []string{"zQx7Kp2mVw9RtB4n", "tiger1 horse9battery", "abc defg hij"} {
+		r := knowing(value)
+		for _, before := range []string{"bad ", strings.Repeat("a", 300) + "/", strings.Repeat("a ", 100)} {
+			text := before + value + " more text"
+			for n := len(before) + 8; n < len(text); n++ {
+				got := r.Text(engine.Clip(text, n))
+				for part := 4; part < len(value); part++ {
+					if strings.Contains(got, value[:part]) {
+						t.Fatalf("%q of %d bytes: got %q", value, n, got)
+					}
+				}
+			}
+		}
+	}
+	if got := knowing("zQx7Kp2mVw9RtB4n").Text("it is zQx7"); got != "it is zQx7" {
+		t.Errorf("a text that was not cut: %q", got)
+	}
+}
+
+// Children that are written, and owners that are found, while a reconcile fails cost what is new only.
+func TestOnlyWhatIsNewIsRead(t *testing.T) {
+	r := New()
+	r.AddPublic(object.New(map[string]any{"apiVersion": "v1", "kind": "Site", "spec": map[string]any{"a": "b"}}))
+	for i := range 300 {
+		secret := secretWith(map[string]string{"a": fmt.Sprintf("zQx7Kp2m-%d", i)})
+		secret.SetName(fmt.Sprint("s", i))
+		r.Add(secret)
+		r.AddPublicTexts("ConfigMap", fmt.Sprint("owner-", i))
+		before := r.read
+		if got := r.Text(fmt.Sprintf("create Secret s%d: zQx7Kp2m-%d, by owner-%d", i, i, i)); got != fmt.Sprintf("create Secret s%d: [redacted], by owner-%d", i, i) {
+			t.Fatalf("got %s", got)
+		}
+		if len(r.read) != i+1 || i > 0 && before[0] != r.read[0] {
+			t.Fatalf("%d values are read of %d Secrets", len(r.read), i+1)
+		}
+		made := r.public.made
+		r.AddPublicTexts("another-", fmt.Sprint("owner-", i))
+		if r.public.made != made {
+			t.Fatal("the public texts are made again")
+		}
+	}
+}
+
 func TestCostIsLimited(t *testing.T) {
 	r := New()
 	big := strings.Repeat("zQx7Kp2mVw9RtB4n", 1<<16)

@@ -85,6 +85,12 @@ func (x *Index[T]) maybe(s start) bool {
 	return x.bits[at/64]&(1<<(at%64)) != 0
 }
 
+// hasLonger reports whether there is a text with the start s that is longer than n bytes.
+func (x *Index[T]) hasLonger(s start, n int) bool {
+	lengths := x.lengths[s]
+	return len(lengths) > 0 && int(lengths[0]) > n
+}
+
 func startOf(text []byte) start {
 	return start(text[0])<<24 | start(text[1])<<16 | start(text[2])<<8 | start(text[3])
 }

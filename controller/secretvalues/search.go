@@ -1,6 +1,7 @@
 package secretvalues
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -15,7 +16,8 @@ type Found struct {
 //
 //   - each part of [Part] bytes or more of a value, in each reading that is not derived;
 //   - each of the texts in a value as a whole, in each reading; see [Texts];
-//   - a value of less than four bytes where it stands in quotes.
+//   - a value of less than four bytes where it stands in quotes;
+//   - the beginning of a text in a value, of four bytes or more, where a text was cut.
 //
 // Parts of values that overlap are one.
 func Search(texts []string, values []*Values) (found [][]Found) {
@@ -200,12 +202,27 @@ func (s *searched) search(v *Values, all bool) {
 		}
 		if n, _ := v.whole.at(s.Text, p.at, start, every, &s.left); n > 0 {
 			s.runs = append(s.runs, run{p.at, p.at + n})
+		} else if n := s.clipped(p.at); n > 0 && v.whole.hasLonger(start, n) {
+			s.runs = append(s.runs, run{p.at, p.at + n})
 		}
 		if s.left < 0 {
 			s.runs = append(s.runs, run{0, len(s.Text)})
 			return
 		}
 	}
+}
+
+// clip ends a text that was cut; see engine.Clip. What is before it may be the beginning of a value.
+const clip = "…"
+
+// clipped returns how many bytes are between at and the end of a text that was cut; zero if that is not near: a longer beginning is found as a part.
+func (s *searched) clipped(at int) int {
+	for n := shortest; n < Part && at+n < len(s.Text); n++ {
+		if bytes.HasPrefix(s.Text[at+n:], []byte(clip)) {
+			return n
+		}
+	}
+	return 0
 }
 
 func every(struct{}) bool { return true }

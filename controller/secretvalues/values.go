@@ -181,5 +181,8 @@ func valuesOf(o *object.Object) (texts []string) {
 // OfTexts returns the Values of texts that are as secret as the values of a Secret.
 func OfTexts(texts []string) *Values { return newValues(texts) }
 
+// Size returns the size of the values of the Secret in bytes; zero for those of OfTexts.
+func (v *Values) Size() int { return v.bytes }
+
 // size returns about how many grams v has; a text counts as some.
 func (v *Values) size() int { return 64 + len(v.parts.table)/2 + 16*v.whole.Len() }
