@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -15,7 +16,6 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/redact"
 	"metascript/controller/references"
-	"metascript/engine/tree"
 )
 
 // No text about a reconcile may show the values of Secrets that the reconcile sees. Each way by which texts leave it uses a
@@ -44,7 +44,10 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	redactor.SetOrigin(r.binding)
 	if state := r.states.find(key); state != nil {
 		redactor.AddPast(state.secrets.Load())
-		state.addPublic(redactor)
+		if state.public.last != nil && parent != nil {
+			state.public.note(parent)
+		}
+		redactor.AddPublicTexts(state.public.texts...)
 	}
 	redactor.Add(r.binding.Clients.Credentials.Secrets()...)
 	redactor.Add(r.childSecrets(key)...)
@@ -54,54 +57,58 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 		if state := r.states.find(key); state != nil {
 			state.secrets.Store(nil)
 		}
-		if parent := r.binding.Parent(key); parent != nil && r.binding.Reconciles(parent) && !redactor.Empty() {
+		if now := r.binding.Parent(key); now != nil && r.binding.Reconciles(now) && !redactor.Empty() {
 			state := r.states.of(key)
 			state.secrets.Store(redactor.Kept())
-			state.notePublic(parent)
+			if parent != nil {
+				state.public.note(parent)
+			}
 		}
 	}
 }
 
-// maxParents is how many earlier states of a parent are public, if they have at most maxParentsSize bytes of JSON. A text can have what stood in
-// the parent before, for example as the value of a child before it is changed.
-const (
-	maxParents     = 8
-	maxParentsSize = 64 << 10
-)
-
-// A pastParent is a state of a parent, without what only the server changes.
-type pastParent struct {
-	content *object.Object
-	text    string // JSON
+// A publicPast has the texts that users removed from a parent, so that they stay public: a text can have them, for example as the value of a child
+// before it is changed. The zero value has none.
+type publicPast struct {
+	last  *object.Object // the parent of the last reconcile
+	texts []string       // in the order in which they were removed
+	size  int            // of these, in bytes
 }
 
-// notePublic remembers the parent, so that what users wrote into it stays public when they have changed it.
-func (s *parentState) notePublic(parent *object.Object) {
-	past := pastParent{content: object.Copy(parent)}
-	content := past.content.Map()
-	delete(content, "status")
-	past.content.SetManagedFields(nil)
-	past.content.SetResourceVersion("")
-	past.content.SetGeneration(0)
-	text, err := tree.AppendJSON(nil, content)
-	if past.text = string(text); err != nil || slices.ContainsFunc(s.parents, func(p pastParent) bool { return p.text == past.text }) {
+// maxPublicPast is the size of the texts in a publicPast in bytes. A change that removes more than half of it is left out, so that it does not drop
+// the others.
+const maxPublicPast = 32 << 10
+
+// note notes the parent of a reconcile.
+func (p *publicPast) note(parent *object.Object) {
+	last := p.last
+	if p.last = parent; last == nil || last == parent {
 		return
 	}
-	s.parents = append(s.parents, past)
+	before, now := redact.PublicTexts(last), redact.PublicTexts(parent)
+	if slices.Equal(before, now) {
+		return
+	}
+	seen := make(map[string]bool, len(now)+len(p.texts))
+	for _, text := range slices.Concat(now, p.texts) {
+		seen[text] = true
+	}
+	var removed []string
 	size := 0
-	for i := len(s.parents) - 1; i >= 0; i-- {
-		if size += len(s.parents[i].text); len(s.parents)-i > maxParents || size > maxParentsSize {
-			s.parents = slices.Clone(s.parents[i+1:])
-			return
+	for _, text := range before {
+		if !seen[text] {
+			seen[text] = true
+			removed, size = append(removed, strings.Clone(text)), size+len(text) // a copy, which does not keep the object in memory
 		}
 	}
-}
-
-// addPublic adds the earlier states of the parent.
-func (s *parentState) addPublic(to *redact.Redactor) {
-	for _, past := range s.parents {
-		to.AddPublic(past.content)
+	if size > maxPublicPast/2 {
+		return
 	}
+	drop := 0
+	for p.size += size; p.size > maxPublicPast; drop++ {
+		p.size -= len(p.texts[drop])
+	}
+	p.texts = slices.Concat(p.texts[drop:], removed)
 }
 
 // withRedactor returns a context with a Redactor, and with a logger for client-go that uses it.

@@ -143,24 +143,30 @@ func TestEarlierStatesOfTheParentArePublic(t *testing.T) {
 			o.SetResourceVersion(fmt.Sprint(version))
 		})
 	}
-	state := &parentState{}
-	state.notePublic(parentWith("Xq7vTr9kguess", 1))
-	state.notePublic(parentWith("Xq7vTr9kguess", 2)) // only its status has changed
-	for i := range maxParents - 1 {
-		state.notePublic(parentWith(fmt.Sprint("other", i), 3+i))
+	var past publicPast
+	past.note(parentWith("Xq7vTr9kguess", 1))
+	past.note(parentWith("Xq7vTr9kguess", 2)) // only its status has changed
+	for i := range 20 {
+		past.note(parentWith(fmt.Sprint("other", i), 3+i))
 	}
 	r := redact.New()
 	r.Add(objecttest.ParseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: Xq7vTr9kLm2z}}`))
-	state.addPublic(r)
+	r.AddPublicTexts(past.texts...)
 	if got := r.Text("data.x was Xq7vTr9k and the password is Xq7vTr9kLm2z"); got != "data.x was Xq7vTr9k and the password is [redacted]" {
 		t.Errorf("got %s", got)
 	}
-	state.notePublic(parentWith("the last one", 100))
-	if len(state.parents) != maxParents {
-		t.Errorf("%d states are kept", len(state.parents))
+	if want := 20; len(past.texts) != want {
+		t.Errorf("%q are kept", past.texts)
 	}
-	state.notePublic(parentWith(strings.Repeat("x", maxParentsSize), 101))
-	if len(state.parents) != 0 {
-		t.Errorf("%d states are kept beside one that is too large", len(state.parents))
+	past.note(parentWith(strings.Repeat("x", maxPublicPast), 100))
+	past.note(parentWith("the last one", 101))
+	if len(past.texts) != 21 || past.size > 1000 {
+		t.Errorf("%d texts of %d bytes are kept after one that is too large", len(past.texts), past.size)
+	}
+	for i := range 1000 {
+		past.note(parentWith(fmt.Sprint(strings.Repeat("y", 100), i), 200+i))
+	}
+	if past.size > maxPublicPast || past.size < maxPublicPast/2 {
+		t.Errorf("%d texts of %d bytes are kept", len(past.texts), past.size)
 	}
 }

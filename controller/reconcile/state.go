@@ -43,9 +43,9 @@ type parentState struct {
 	// there were none. The redactors read it when a reconcile begins, and write it when it ends. Other goroutines may read it.
 	secrets atomic.Pointer[redact.Redactor]
 
-	// parents are the last states of the parent, if the reconciles see Secrets; see notePublic. The redactors read it when a reconcile begins, and
+	// public is what users wrote into the parent before, if the reconciles see Secrets. The redactors read it when a reconcile begins, and
 	// write it when it ends.
-	parents []pastParent
+	public publicPast
 
 	// shown is true once the account of the controller was permitted to read the parent. The reconcile reads and writes it.
 	shown bool

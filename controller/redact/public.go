@@ -205,7 +205,7 @@ func (p *public) text() *publicText {
 		t.value(text)
 	}
 	for _, o := range p.objects.list {
-		t.object(o)
+		addObject(t, o)
 	}
 	if t.left >= len(t.joined) {
 		t.decode(string(t.joined)) // a script may join the parts of what it decodes
@@ -261,17 +261,37 @@ func (t *publicText) has(bare []byte) bool {
 // metadata are the fields of metadata that a user can write.
 var metadata = []string{"name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences"}
 
-// object adds an object without its status, which a controller writes. Of a Secret, only metadata is added.
-func (t *publicText) object(o *object.Object) {
-	t.metadata(o)
+// A sink gets texts.
+type sink interface {
+	key(text string)
+	value(text string)
+}
+
+// A list is a sink that appends the texts to a list.
+type list []string
+
+func (l *list) key(text string)   { *l = append(*l, text) }
+func (l *list) value(text string) { *l = append(*l, text) }
+
+// PublicTexts returns the keys and values of an object that are public if the object is; see AddPublic. An object that does not change in them
+// may have changed in its status or its resourceVersion.
+func PublicTexts(o *object.Object) []string {
+	var texts list
+	addObject(&texts, o)
+	return texts
+}
+
+// addObject adds an object without its status, which a controller writes. Of a Secret, only metadata is added.
+func addObject(to sink, o *object.Object) {
+	addMetadata(to, o)
 	content, _ := tree.MapOf(o.Value())
 	if content == nil || secretvalues.Is(o) {
 		return
 	}
 	for key, value := range content.All() {
 		if key != "metadata" && key != "status" {
-			t.key(key)
-			t.any(value)
+			to.key(key)
+			addAny(to, value)
 		}
 	}
 }
@@ -283,29 +303,29 @@ func (t *publicText) related(o *object.Object, origin Origin) {
 		t.child(o, origin)
 		return
 	}
-	t.object(o)
+	addObject(t, o)
 	if origin == nil || origin.HasStatus(o.GroupVersionKind()) || secretvalues.Is(o) {
 		return
 	}
 	if status, found := o.At("status"); found {
-		t.any(status)
+		addAny(t, status)
 	}
 }
 
-// metadata adds the fields of metadata that users write, but not the annotations with an earlier state. What the API server makes is left out, such as
+// addMetadata adds the fields of metadata that users write, but not the annotations with an earlier state. What the API server makes is left out, such as
 // times: it has many digits.
-func (t *publicText) metadata(o *object.Object) {
+func addMetadata(to sink, o *object.Object) {
 	for _, field := range metadata {
 		v, _ := o.At("metadata", field)
 		texts, isMap := tree.MapOf(v)
 		if !isMap {
-			t.any(v)
+			addAny(to, v)
 			continue
 		}
 		for key, text := range texts.All() {
 			if !secretvalues.IsApplied(key) {
-				t.key(key)
-				t.any(text)
+				to.key(key)
+				addAny(to, text)
 			}
 		}
 	}
@@ -374,32 +394,32 @@ func (t *publicText) others(v any, applied *secretvalues.Reference) {
 		}
 	}
 	if !applied.Shares(text) {
-		t.any(v)
+		addAny(t, v)
 	}
 }
 
-// any adds a JSON value.
-func (t *publicText) any(v any) {
+// addAny adds a JSON value.
+func addAny(to sink, v any) {
 	if m, ok := tree.MapOf(v); ok {
 		for key, value := range m.All() {
-			t.key(key)
-			t.any(value)
+			to.key(key)
+			addAny(to, value)
 		}
 		return
 	}
 	if list, ok := tree.ArrayOf(v); ok {
 		for i := range list.Len() {
-			t.any(list.Index(i))
+			addAny(to, list.Index(i))
 		}
 		return
 	}
 	switch v := v.(type) {
 	case nil:
 	case string:
-		t.value(v)
+		to.value(v)
 	default:
 		if text, err := tree.AppendJSON(nil, v); err == nil {
-			t.value(string(text))
+			to.value(string(text))
 		}
 	}
 }
