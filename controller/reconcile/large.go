@@ -9,6 +9,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/queue"
 	"metascript/engine/tree"
 )
 
@@ -17,20 +18,34 @@ import (
 // there is an answer to the end of the reconcile. Nobody waits for a part: an answer that gets none is dropped, and the parent is reconciled
 // again later. So what waits uses no memory, and is not out of date.
 //
-// The sharers are tenants, or controllers without one. Those that got no part because of others have their turn in the order in which they
-// asked first: what they need stays free for them until they ask again.
+// Those that got no part have their turn in the order in which they asked first. When it comes, what they need is kept for them for some time, and
+// they are reconciled at once. The sharers are tenants, or controllers without one: what waits for a part of its own sharer does not delay the
+// others.
 type planMemory struct {
 	mu      sync.Mutex // guards the fields below
 	sum     int64
-	held    map[string]int64 // by sharer
-	waiting []refused
+	held    map[string]int64 // by sharer; what is kept is held too
+	waiting []*waiting       // in their turns
 }
 
-// A refused is a sharer that got no part.
-type refused struct {
+// An asker asks for a part: a parent of a Reconciler.
+type asker struct {
+	of     *Reconciler
+	parent object.Ref
+}
+
+// A request for a part, of n bytes.
+type request struct {
+	asker
 	sharer string
-	size   int64
-	until  time.Time // when it has to have asked again
+	n      int64
+	took   time.Duration // how long it took from the begin of the reconcile to this request
+}
+
+// A waiting request got no part yet.
+type waiting struct {
+	request
+	kept time.Time // until when its part is kept; zero: none is
 }
 
 // plansMemory is the size of a planMemory in bytes. A sharer can have half of it. A larger plan, with about 14,000 small children, counts as
@@ -40,52 +55,127 @@ const (
 	mostOfSharer = plansMemory / 2
 )
 
+// A part is kept for keptFor, and for twice the time that the last reconcile took until it asked, up to mostKept.
+const (
+	keptFor  = 10 * time.Second
+	mostKept = time.Minute
+)
+
 // smallAnswer is the estimated size of the plan of an answer that is not large. It has about 300 small children.
 const smallAnswer = 1 << 20
 
-// take takes a part of n bytes, at most mostOfSharer. It reports false if there is none; then the caller asks again within the time until.
-func (p *planMemory) take(sharer string, n int64, until time.Duration) bool {
+// take takes a part of at most mostOfSharer. It reports false if there is none; then the asker is reconciled when it can have one.
+func (p *planMemory) take(r request) bool {
 	p.mu.Lock()
+	defer p.wake()
 	defer p.mu.Unlock()
-	now := time.Now()
-	p.waiting = slices.DeleteFunc(p.waiting, func(r refused) bool { return now.After(r.until) })
-	if p.held[sharer]+n > mostOfSharer {
+	turn := slices.IndexFunc(p.waiting, func(w *waiting) bool { return w.asker == r.asker })
+	if turn < 0 {
+		turn = len(p.waiting)
+		p.waiting = append(p.waiting, &waiting{})
+	}
+	w := p.waiting[turn]
+	if p.free(w); !p.fits(turn, r) {
+		w.request = r
 		return false
 	}
-	turn, before := 0, int64(0)
-	for turn < len(p.waiting) && p.waiting[turn].sharer != sharer {
-		before += p.waiting[turn].size
-		turn++
-	}
-	if p.sum+before+n > plansMemory {
-		if turn == len(p.waiting) {
-			p.waiting = append(p.waiting, refused{})
-		}
-		p.waiting[turn] = refused{sharer, n, now.Add(until)}
-		return false
-	}
-	p.waiting = slices.DeleteFunc(p.waiting, func(r refused) bool { return r.sharer == sharer })
-	if p.held == nil {
-		p.held = map[string]int64{}
-	}
-	p.held[sharer] += n
-	p.sum += n
+	p.waiting = slices.Delete(p.waiting, turn, turn+1)
+	p.hold(r.sharer, r.n)
 	return true
 }
 
+// free ends that the part of w is kept.
+func (p *planMemory) free(w *waiting) {
+	if !w.kept.IsZero() {
+		p.hold(w.sharer, -w.n)
+		w.kept = time.Time{}
+	}
+}
+
+// fits reports whether r can have a part when it waits in this turn: the parts of those before it stay free.
+func (p *planMemory) fits(turn int, r request) bool {
+	if p.held[r.sharer]+r.n > mostOfSharer {
+		return false
+	}
+	before := int64(0)
+	for _, w := range p.waiting[:turn] {
+		switch {
+		case !w.kept.IsZero():
+		case w.sharer == r.sharer:
+			return false
+		case p.held[w.sharer]+w.n <= mostOfSharer:
+			before += w.n
+		}
+	}
+	return p.sum+before+r.n <= plansMemory
+}
+
+func (p *planMemory) hold(sharer string, n int64) {
+	if p.held == nil {
+		p.held = map[string]int64{}
+	}
+	p.sum += n
+	if p.held[sharer] += n; p.held[sharer] == 0 {
+		delete(p.held, sharer)
+	}
+}
+
+// giveBack gives back a part.
 func (p *planMemory) giveBack(sharer string, n int64) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sum -= n
-	if p.held[sharer] -= n; p.held[sharer] == 0 {
-		delete(p.held, sharer)
+	p.hold(sharer, -n)
+	p.mu.Unlock()
+	p.wake()
+}
+
+// forget drops what waits and of which gone is true.
+func (p *planMemory) forget(gone func(asker) bool) {
+	p.mu.Lock()
+	before := len(p.waiting)
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiting) bool {
+		is := gone(w.asker)
+		if is {
+			p.free(w)
+		}
+		return is
+	})
+	changed := len(p.waiting) < before
+	p.mu.Unlock()
+	if changed {
+		p.wake()
+	}
+}
+
+// wake keeps parts for those whose turn has come, and has them reconciled. One that did not come in time has lost its turn.
+func (p *planMemory) wake() {
+	p.mu.Lock()
+	now := time.Now()
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiting) bool {
+		late := !w.kept.IsZero() && now.After(w.kept)
+		if late {
+			p.free(w)
+		}
+		return late
+	})
+	var woken []asker
+	for turn, w := range p.waiting {
+		if w.kept.IsZero() && p.fits(turn, w.request) {
+			p.hold(w.sharer, w.n)
+			w.kept = now.Add(min(keptFor+2*w.took, mostKept))
+			woken = append(woken, w.asker)
+		}
+	}
+	p.mu.Unlock()
+	for _, a := range woken {
+		a.of.queue.Enqueue(a.parent, queue.Retry)
 	}
 }
 
 // A large is the part of one reconcile. The zero value has none.
 type large struct {
-	size int64 // of the plan, as estimated; zero if it is small, or if there is no answer
-	held int64
+	size  int64 // of the plan, as estimated; zero if it is small, or if there is no answer
+	held  int64
+	waits bool // it got none
 }
 
 // errLargeAnswers is the error of a reconcile whose answer is dropped.
@@ -98,20 +188,28 @@ func (c *reconciliation) takeMemory(response *hook.Response) error {
 		return nil
 	}
 	c.large.size = size
-	n := min(size, mostOfSharer)
-	if !c.shared.plans.take(c.binding.Sharer(), n, 2*delayOf(size)+maxRequeueDelay) {
+	r := request{asker{c.Reconciler, c.key}, c.binding.Sharer(), min(size, mostOfSharer), time.Since(c.began)}
+	if c.large.waits = !c.shared.plans.take(r); c.large.waits {
 		return kube.Requeue(errLargeAnswers)
 	}
-	c.large.held = n
+	c.large.held = r.n
 	return nil
 }
 
-// giveBackMemory gives back what takeMemory has taken.
+// giveBackMemory gives back what takeMemory has taken. A parent that did not ask, since its answer is another one, waits no more.
 func (c *reconciliation) giveBackMemory() {
-	if c.large.held > 0 {
+	switch {
+	case c.large.held > 0:
 		c.shared.plans.giveBack(c.binding.Sharer(), c.large.held)
 		c.large.held = 0
+	case !c.large.waits:
+		c.shared.plans.forgetParent(c.Reconciler, c.key)
 	}
+}
+
+// forgetParent drops the request of a parent.
+func (p *planMemory) forgetParent(of *Reconciler, parent object.Ref) {
+	p.forget(func(a asker) bool { return a == asker{of, parent} })
 }
 
 // retriedPerSecond is how much of the plans of large answers, in bytes, a parent may cause in a second by retries of a reconcile that fails.

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/queue"
+	"metascript/controller/work"
 )
 
 // someChildren returns an answer with n small children.
@@ -25,36 +28,131 @@ func someChildren(n int) *hook.Response {
 // quarter is a quarter of the memory of plans.
 const quarter = plansMemory / 4
 
-// The sharers have their turns in the order in which they were refused, and none can have more than half.
-func TestPlanMemoryIsShared(t *testing.T) {
+// A memoryTest has parents that ask for parts, each of a Reconciler of its own.
+type memoryTest struct {
+	planMemory
+	t   *testing.T
+	all map[string]*Reconciler
+}
+
+func (m *memoryTest) of(parent string) asker {
+	if m.all[parent] == nil {
+		m.all[parent] = &Reconciler{queue: queue.New(work.NewPool(), parent, "", nil)}
+	}
+	return asker{m.all[parent], objecttest.WidgetRef("default", parent)}
+}
+
+// take asks for quarters for a parent, whose name begins with that of its sharer.
+func (m *memoryTest) take(parent string, parts int, want bool) {
+	m.t.Helper()
+	if got := m.planMemory.take(request{m.of(parent), parent[:1], int64(parts) * quarter, 0}); got != want {
+		m.t.Fatalf("%s gets %d quarters: %v", parent, parts, got)
+	}
+}
+
+func (m *memoryTest) giveBack(sharer string, parts int) {
+	m.planMemory.giveBack(sharer, int64(parts)*quarter)
+}
+
+// woken checks that exactly these parents are queued.
+func (m *memoryTest) woken(want ...string) {
+	m.t.Helper()
+	var got []string
+	for parent, r := range m.all {
+		if r.queue.Len() > 0 {
+			got = append(got, parent)
+			key, _ := r.queue.Get()
+			r.queue.Done(key)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		m.t.Fatalf("%q are reconciled, want %q", got, want)
+	}
+}
+
+func testMemory(t *testing.T, test func(*memoryTest)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &planMemory{}
-		take := func(sharer string, parts int, want bool) {
-			t.Helper()
-			if got := p.take(sharer, int64(parts)*quarter, time.Second); got != want {
-				t.Fatalf("%s gets %d quarters: %v", sharer, parts, got)
-			}
+		m := &memoryTest{t: t, all: map[string]*Reconciler{}}
+		test(m)
+		for _, r := range m.all {
+			r.queue.ShutDown()
 		}
-		take("a", 1, true)
-		take("a", 1, true)
-		take("a", 1, false) // it has half, and does not wait for others
-		take("b", 1, true)
-		take("b", 1, true)
-		take("c", 1, false)
-		take("d", 1, false)
-		p.giveBack("a", quarter)
-		take("a", 1, false) // it would be the turn of c
-		take("d", 1, false)
-		take("c", 1, true)
-		p.giveBack("b", quarter)
-		take("a", 1, false)
-		time.Sleep(2 * time.Second) // d does not come back, nor a
-		take("b", 1, true)
-		for sharer, parts := range map[string]int64{"a": 1, "b": 2, "c": 1} {
-			p.giveBack(sharer, parts*quarter)
+	})
+}
+
+// Parents have their turns in the order in which they were refused, and no sharer can have more than half.
+func TestPlanMemoryIsShared(t *testing.T) {
+	testMemory(t, func(m *memoryTest) {
+		m.take("a1", 1, true)
+		m.take("a2", 1, true)
+		m.take("a3", 1, false) // a has half, and does not delay others
+		m.take("b1", 1, true)
+		m.take("b2", 1, true)
+		m.take("c1", 1, false)
+		m.take("d1", 1, false)
+		m.woken()
+		m.giveBack("a", 1)
+		m.woken("a3") // it asked first
+		m.take("d1", 1, false)
+		m.take("a3", 1, true)
+		m.giveBack("b", 1)
+		m.woken("c1")
+		m.take("b3", 1, false) // it is kept for c1
+		time.Sleep(keptFor + time.Second)
+		m.take("b3", 1, false) // and then for d1
+		m.woken("d1")
+		m.take("d1", 1, true)
+		m.take("c1", 1, false)
+		m.giveBack("a", 2)
+		m.woken("b3", "c1")
+		m.take("c1", 1, true)
+		m.take("b3", 1, true)
+		for _, sharer := range []string{"b", "b", "c", "d"} {
+			m.giveBack(sharer, 1)
 		}
-		if p.sum != 0 || len(p.held) != 0 {
-			t.Errorf("not all was given back: %d, %v", p.sum, p.held)
+		if m.sum != 0 || len(m.held) != 0 || len(m.waiting) != 0 {
+			t.Errorf("not all was given back: %d, %v, %v", m.sum, m.held, m.waiting)
+		}
+	})
+}
+
+// A large answer has its turn beside small ones of the same sharer, also if these follow each other without end.
+func TestLargeAnswersOfOneSharerHaveTurns(t *testing.T) {
+	testMemory(t, func(m *memoryTest) {
+		m.take("a1", 1, true)
+		m.take("a2", 2, false)
+		m.take("a3", 1, false)
+		m.giveBack("a", 1)
+		m.woken("a2")
+		m.take("a1", 1, false)
+		m.take("a2", 2, true)
+		m.giveBack("a", 2)
+		m.woken("a1", "a3")
+	})
+}
+
+// Nothing is kept for parents that are gone, and a parent whose answer is another one uses what it needs.
+func TestPlanMemoryOfParentsThatAreGone(t *testing.T) {
+	testMemory(t, func(m *memoryTest) {
+		for _, sharer := range []string{"a", "b"} {
+			m.take(sharer, 2, true)
+		}
+		for _, parent := range []string{"x", "y", "z"} {
+			m.take(parent, 2, false)
+		}
+		m.take("v", 1, false)
+		m.giveBack("a", 2)
+		m.giveBack("b", 2)
+		m.woken("x", "y")
+		x := m.of("x")
+		m.forgetParent(x.of, x.parent)
+		m.woken("z")
+		m.forget(func(a asker) bool { return a.of == m.all["z"] || a.of == m.all["y"] })
+		m.woken("v")
+		m.take("v", 2, true) // more than was kept
+		if m.sum != 2*quarter || len(m.waiting) != 0 {
+			t.Errorf("%d bytes are held, and %v wait", m.sum, m.waiting)
 		}
 	})
 }
@@ -66,7 +164,7 @@ func TestReconcileWithoutMemoryForItsPlan(t *testing.T) {
 	key := objecttest.WidgetRef("default", "w")
 	for range 2 {
 		for _, other := range []string{"a", "b"} {
-			r.shared.plans.take(other, quarter, time.Second)
+			r.shared.plans.take(request{asker{r, objecttest.WidgetRef("other", other)}, other, quarter, 0})
 		}
 	}
 	c := r.newReconciliation(key)
@@ -74,6 +172,9 @@ func TestReconcileWithoutMemoryForItsPlan(t *testing.T) {
 		t.Fatalf("error %v, %d writes, a plan of %d bytes", err, len(write.Recorded()), c.large.size)
 	}
 	r.shared.plans.giveBack("a", quarter)
+	if why := r.queue.Pending(key); why != queue.Retry {
+		t.Errorf("it is queued for %q when there is memory", why)
+	}
 	if _, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(key)); err != nil || len(write.Recorded()) < 2000 {
 		t.Errorf("error %v, %d writes", err, len(write.Recorded()))
 	}

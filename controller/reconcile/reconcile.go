@@ -54,14 +54,13 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	}
 	ctx, done := w.r.redactors.begin(ctx, key)
 	defer done()
-	began := time.Now()
-	ctx = c.observe(ctx, why, began)
+	ctx = c.observe(ctx, why, c.began)
 	w.beginMemory(c, control)
 	again, err := w.reconcileRecovering(ctx, c)
 	w.endMemory(c, again, err)
-	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err), string(c.source))
+	w.r.metrics.Synced(time.Since(c.began), failures.ResultOf(err), string(c.source))
 	if w.r.events.debugs() {
-		w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+		w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(c.began), "error", err)
 	}
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
@@ -102,6 +101,7 @@ type reconciliation struct {
 	*Reconciler
 	version *call.Version
 	key     object.Ref
+	began   time.Time
 	state   *parentState
 	source  remember.Source // of the answer
 	caller  *call.Caller
@@ -114,7 +114,7 @@ type reconciliation struct {
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
-	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, source: remember.Computed}
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, began: time.Now(), source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Object: r.object.Load, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements}

@@ -295,6 +295,7 @@ func (r *Reconciler) End(ctx context.Context) {
 func (r *Reconciler) close() {
 	r.shared.Hub.Leave(r)
 	r.shared.Related.Leave(r)
+	r.shared.plans.forget(func(a asker) bool { return a.of == r })
 	r.binding.Close()
 }
 
@@ -454,6 +455,7 @@ func (r *Reconciler) forget(key object.Ref) {
 	r.binding.Left.Forget(key)
 	r.forgetRelated(key)
 	r.states.forget(key)
+	r.shared.plans.forgetParent(r, key)
 }
 
 // forgetRelated drops the responses of the customize hook about a parent, and what the parent watches because of them.
