@@ -28,6 +28,10 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 }
 
 func (d *deleter) finishOne(ctx context.Context, id spec.ID, gone *deletion) error {
+	other := d.records.get(id)
+	if other != nil && other.uid == gone.kept {
+		return nil // when that is deleted, its parents are left
+	}
 	if wait := d.DeletionGrace - time.Since(gone.at); wait > 0 {
 		d.queue.AddAfter(id, wait)
 		return nil
@@ -37,52 +41,64 @@ func (d *deleter) finishOne(ctx context.Context, id spec.ID, gone *deletion) err
 		return nil
 	}
 	now, err := finalizers.Existing(ctx, id, d.client)
+	kept := 0
 	if err == nil && (now == nil || spec.AccountOf(now) != spec.AccountOf(gone.object)) {
-		err = d.removeFinalizers(ctx, id, gone.object)
+		kept, err = d.removeFinalizers(ctx, id, gone.object)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case kept > 0 && other != nil:
+		gone.kept = other.uid
+	default:
 		d.records.finishDeletion(id, gone)
 	}
 	return err
 }
 
-// included reports whether the finalizer of a deleted controller is removed from a parent. It stays if another controller of the same name
-// runs, which selects the parent and whose account may read it.
-func (d *deleter) included(ctx context.Context, id spec.ID, parent *object.Object) bool {
-	if d.Only != nil && !d.Only(object.RefOf(parent)) {
-		return false
-	}
+// isOfAnother reports whether the finalizer of a deleted controller stays on a parent, because another controller of the same name runs, which
+// selects the parent and whose account may read it.
+func (d *deleter) isOfAnother(ctx context.Context, id spec.ID, parent *object.Object) bool {
 	m := d.records.get(id)
 	if m == nil {
-		return true
+		return false
 	}
 	r := m.active.Load()
 	if r == nil {
-		return true
+		return false
 	}
 	b := r.Binding()
-	return b.Rule(parent.GroupVersionKind()) == nil || !b.Selects(parent) || b.MayReadParent(ctx, parent) != nil
+	return b.Rule(parent.GroupVersionKind()) != nil && b.Selects(parent) && b.MayReadParent(ctx, parent) == nil
 }
 
 // removeFinalizers removes the finalizers of a deleted controller, as its account. o is the last state of its object. Another controller
-// of the same name, with another account, may have left its finalizer on parents that this account may not change: it stays there.
-func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) error {
+// of the same name, with another account, may have left its finalizer on parents that this account may not change: it stays there. It returns
+// on how many parents the finalizer stays because they are of another controller.
+func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) (kept int, err error) {
 	declaration, err := spec.Read(o)
 	if err != nil {
 		d.Log.Warn("the controller is deleted, and its parents are not known: metascript gc removes its finalizers", "controller", id.Name, "error", err)
-		return nil
+		return 0, nil
 	}
 	who := account.Of(declaration.Settings.ServiceAccount)
 	actor, err := d.accounts.Actors.Open(who)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer d.accounts.Actors.Close(who)
 	as, left := *d.accounts.Finalizers, 0
 	as.Write = actor.Writer
 	remover := finalizers.Remover{
 		Resources: d.resources, Finalizers: &as,
-		Only:      func(parent *object.Object) bool { return d.included(ctx, id, parent) },
+		Only: func(parent *object.Object) bool {
+			if d.Only != nil && !d.Only(object.RefOf(parent)) {
+				return false
+			}
+			other := d.isOfAnother(ctx, id, parent)
+			if other {
+				kept++
+			}
+			return !other
+		},
 		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
 	if !who.IsServer() {
@@ -98,13 +114,13 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	n, err := remover.Remove(ctx, declaration)
 	if err != nil {
 		d.Log.Warn("the controller is deleted, and not all of its finalizers could be removed; trying again", "controller", id.Name, "taken", n, "error", err)
-		return err
+		return 0, err
 	}
 	if left > 0 {
 		d.Log.Warn("the controller is deleted, and its finalizer stays on parents that its account may not change: metascript gc removes it", "controller", id.Name, "account", who.String(), "parents", left)
 	}
 	d.Log.Info("the controller is deleted; its finalizers are removed from its parents", "controller", id.Name, "parents", n)
-	return nil
+	return kept, nil
 }
 
 // observeRemoved calls the Observer with a parent from which the finalizer was removed.

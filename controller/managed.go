@@ -170,6 +170,10 @@ type records struct {
 type deletion struct {
 	object *object.Object // its last state
 	at     time.Time
+
+	// kept is the UID of a controller object of the same name and another account that kept its finalizer on some parents when the finalizers
+	// were removed. As long as it exists, nothing more is done. The queue, which gives a name to one worker at a time, guards it.
+	kept types.UID
 }
 
 func newRecords() *records {
@@ -233,7 +237,7 @@ func (r *records) noteDeleted(o *object.Object) {
 	defer r.mu.Unlock()
 	id := spec.IDOf(o)
 	r.dropDeletionsOf(o)
-	r.deletions[id] = append(r.deletions[id], &deletion{o, time.Now()})
+	r.deletions[id] = append(r.deletions[id], &deletion{object: o, at: time.Now()})
 }
 
 // noteExists records that an object exists. It takes over the parents, with the finalizers, of the deleted one of its name, if it has the same

@@ -290,6 +290,26 @@ func TestWritesThatFailAreLeftBesideDeletions(t *testing.T) {
 	}
 }
 
+// Writes that are done between those that fail do not have all of thousands tried.
+func TestManyWritesThatFailAreLeft(t *testing.T) {
+	w := newTestWriter()
+	var ops []plan.Op
+	for i := range 4 * maxFailingInAll {
+		ops = append(ops, plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap(fmt.Sprintf("c%05d", i), nil)})
+	}
+	valid := func(name string) bool { return strings.HasSuffix(name, "0") || strings.HasSuffix(name, "5") }
+	to := &countingWriter{fail: func(op plan.Op) error {
+		if valid(op.Object.GetName()) {
+			return nil
+		}
+		return errors.New("it is not valid")
+	}}
+	_, err := w.Apply(t.Context(), objecttest.Widget(nil), ops, to)
+	if err == nil || !strings.Contains(err.Error(), "more children are left") || to.writes > 2*maxFailingInAll {
+		t.Errorf("%d writes: %.200v", to.writes, err)
+	}
+}
+
 // A countingWriter counts the writes.
 type countingWriter struct {
 	mu     sync.Mutex

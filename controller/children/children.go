@@ -66,6 +66,7 @@ type Writer struct {
 	unserved unserved // kinds that Apply could not create
 	refused  int      // how many writes in Apply failed because of a field
 	failing  int      // how many writes of one block failed one after the other
+	failed   int      // how many of them failed
 
 	// mu is locked while Apply runs, except while a write is being sent. So nothing else of a Writer and its Memory is concurrent.
 	mu sync.Mutex
@@ -158,7 +159,8 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
 // none was. Writes to objects of one kind are sent at the same time, if Extra permits it. A kind begins when the one before it in ops
 // has ended, because it may need the other kind, such as its Namespace. Deletions are not mixed with other writes. Writes by which a Secret
-// loses a random value are the last ones, and are not done unless all others are. After maxFailing failures the other writes of this block
+// loses a random value are the last ones, and are not done unless all others are. After maxFailing failures in a row, or maxFailingInAll, the other
+// writes of this block
 // are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
 	w.mu.Lock()
@@ -179,7 +181,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 			end++
 		}
 		if begin == 0 || of(ops[begin-1]) != of(ops[begin]) {
-			w.failing = 0
+			w.failing, w.failed = 0, 0
 		}
 		unfinished := w.unfinished || again > 0 || left > 0 || failed
 		w.each(end-begin, func(i int) {
@@ -187,7 +189,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 			if errs[i] = ctx.Err(); errs[i] != nil {
 				return // each write would fail
 			}
-			if w.failing >= maxFailing {
+			if w.failing >= maxFailing || w.failed >= maxFailingInAll {
 				left++
 				w.Memory.leave(of(ops[i]), ops[i])
 				return
@@ -204,7 +206,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 	}
 	err := kube.Join(errs...)
 	if left > 0 {
-		err = kube.Join(err, fmt.Errorf("%d more children are left to the next try, since %d writes to children of their kinds failed one after the other", left, maxFailing))
+		err = kube.Join(err, fmt.Errorf("%d more children are left to the next try, since %d writes to children of their kinds failed one after the other, or %d in all", left, maxFailing, maxFailingInAll))
 	}
 	return again, err
 }
@@ -273,6 +275,7 @@ func (w *Writer) noteFailure(wait time.Duration, err error) {
 	switch {
 	case err != nil && !errors.Is(err, kube.ErrRequeue):
 		w.failing++
+		w.failed++
 	case err == nil && wait == 0:
 		w.failing = 0
 	}

@@ -80,9 +80,12 @@ func (s *Sharer) giveBack() {
 	s.of.now--
 }
 
-// maxFailing is how many writes of one block may fail one after the other before the others are left to the next reconcile. An
-// answer with thousands of children that the API server refuses would occupy it at each retry.
-const maxFailing = 100
+// maxFailing is how many writes of one block may fail one after the other, and maxFailingInAll how many at all, before the others are left to the next
+// reconcile. An answer with thousands of children that the API server refuses would occupy it at each retry.
+const (
+	maxFailing      = 100
+	maxFailingInAll = 1000
+)
 
 // A block is what the writes have in common that follow each other in a plan and may be done in another order: the kind of the children, and
 // whether the hook does not return them, or they lose a random value.
