@@ -214,6 +214,7 @@ watchNamespaces: [default]
 crds: {install: false}
 rbac: {clusterScoped: false}
 allowOtherServers: true
+trustedAuthors: true
 clusterRole:
   rules:
   - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, update, delete]}
@@ -303,7 +304,7 @@ func identity(t *testing.T, in, name string) (uid, image string) {
 
 // The manifests are replaced by a release, and a release by the manifests.
 func TestReplaceManifests(t *testing.T) {
-	in := namespace(t, "metacontroller")
+	in := namespace(t, "metacontroller", "--kustomize=../../manifests")
 	kubelet := startKubelet(t, in)
 	kubectl(t, "apply", "--kustomize=../../manifests")
 	rolledOut(t, in, "statefulset/metacontroller")
