@@ -176,7 +176,7 @@ clusterRole:
 	parents(t)
 	helm(t, append([]string{"upgrade", "--values", values}, install...)...)
 	until(t, "the server has only the permissions of the values", func() bool {
-		return get(t, "{.items[*].metadata.name}", "clusterrolebindings", "--selector=app.kubernetes.io/name=metascript") == "metascript-limited"
+		return get(t, "{.items[*].metadata.name}", "clusterrolebindings", "--selector=app.kubernetes.io/name=metascript") == "metascript-controllers metascript-limited metascript-server"
 	})
 	resize(t, "2")
 	kubectl(t, "wait", "--for=condition=Permitted", "--timeout=1m", "decoratorcontrollers/pods")

@@ -114,7 +114,10 @@ func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
 	in := namespace(t, "protected")
 	startKubelet(t, in)
 	apply(t, endpoints)
-	t.Cleanup(func() { kubectl(t, "delete", "endpointslices", "kubernetes") })
+	t.Cleanup(func() {
+		kubectl(t, "delete", "endpointslices", "kubernetes")
+		kubectl(t, "delete", "configmaps", "--selector=app=parent")
+	})
 	more := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m"}
 	notes := helm(t, append([]string{"install"}, more...)...)
 	checkProtected(t, in, notes, true)
@@ -156,7 +159,6 @@ func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
 	}
 	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), false)
 	resize(t, "1")
-	kubectl(t, "delete", "configmaps", "--selector=app=parent")
 }
 
 // In some namespaces only, the commands for a first controller give the server and the account only Roles there.
