@@ -123,7 +123,7 @@ func TestRelease(t *testing.T) {
 	if got := get(t, "{.items[*].metadata.name}", "decoratorcontrollers"); got != "pods" {
 		t.Errorf("after helm uninstall the controllers are %q", got)
 	}
-	helm(t, append([]string{"install"}, append(set, "image.tag=1.2")...)...)
+	helm(t, append([]string{"install"}, append(set, "image.tag=1.2,trustedAuthors=true")...)...)
 	resize(t, "4")
 	if after := children(t); after != before {
 		t.Errorf("the Pods were changed:\n%s\n%s", before, after)

@@ -205,7 +205,9 @@ func TestUpgradeKeepsTrustedAuthors(t *testing.T) {
 		t.Errorf("children of a controller that is refused were written:\n%s\n%s", before, after)
 	}
 	for _, command := range shown(notes, "metascript rbac") {
-		shell(t, dir, strings.Replace(command, "NAMESPACE/NAME", "default/texts", 1))
+		command = strings.Replace(command, "NAMESPACE/NAME", "default/texts", 1)
+		t.Cleanup(func() { shell(t, dir, strings.Replace(command, "kubectl apply", "kubectl delete", 1)) })
+		shell(t, dir, command)
 	}
 	kubectl(t, "patch", "decoratorcontrollers", "texts", "--type=merge", `--patch={"spec":{"serviceAccount":{"namespace":"default","name":"texts"}}}`)
 	resize(t, "9")
