@@ -127,10 +127,25 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// namespace creates a namespace in which the Pod Security Standard restricted is enforced. When the test ends, nothing of the
-// server is left in the cluster: neither the namespace nor what has none.
-func namespace(t *testing.T, name string) string {
+// objects returns the names of objects that could make another test fail, without those that the control plane makes.
+func objects(t *testing.T) []string {
 	t.Helper()
+	cluster := kubectl(t, "get", "namespaces,clusterroles,clusterrolebindings,crds,validatingadmissionpolicies,validatingadmissionpolicybindings", "--output=name")
+	return strings.Fields(cluster + "\n" + kubectl(t, "get", "all,configmaps,serviceaccounts,roles,rolebindings,networkpolicies,endpointslices", "--namespace=default", "--output=name"))
+}
+
+// begun is the name of the test that has created a namespace. If it creates a second one, what is left is looked for after the first.
+var begun string
+
+// namespace creates a namespace in which the Pod Security Standard restricted is enforced. When the test ends, nothing of the
+// server is left in the cluster: neither the namespace nor what has none. applied are arguments of "kubectl delete" for what the test applies.
+func namespace(t *testing.T, name string, applied ...string) string {
+	t.Helper()
+	var before []string
+	outer := begun != t.Name()
+	if outer {
+		before, begun = objects(t), t.Name()
+	}
 	apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {pod-security.kubernetes.io/enforce: restricted}}}")
 	t.Cleanup(func() {
 		for _, release := range strings.Fields(helm(t, "list", "--short", "--namespace", name)) {
@@ -140,6 +155,22 @@ func namespace(t *testing.T, name string) string {
 		_, err := run(build+"metascript", "uninstall", "--yes")
 		check(t, err)
 		kubectl(t, "delete", "clusterroles,clusterrolebindings", "--selector=app.kubernetes.io/name in (metascript,metacontroller,metacontroller-helm)")
+		if applied != nil {
+			kubectl(t, append([]string{"delete", "--ignore-not-found"}, applied...)...)
+		}
+		if !outer {
+			return
+		}
+		begun = ""
+		left := func() []string {
+			return slices.DeleteFunc(objects(t), func(name string) bool { return slices.Contains(before, name) })
+		}
+		for wait := 0; len(left()) > 0 && wait < 20; wait++ { // the garbage collector deletes children
+			time.Sleep(500 * time.Millisecond)
+		}
+		if names := left(); len(names) > 0 {
+			t.Errorf("the test leaves %v", names)
+		}
 	})
 	return name
 }

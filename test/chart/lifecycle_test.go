@@ -123,7 +123,7 @@ func TestRelease(t *testing.T) {
 	if got := get(t, "{.items[*].metadata.name}", "decoratorcontrollers"); got != "pods" {
 		t.Errorf("after helm uninstall the controllers are %q", got)
 	}
-	helm(t, append([]string{"install"}, append(set, "image.tag=1.2")...)...)
+	helm(t, append([]string{"install"}, append(set, "image.tag=1.2,trustedAuthors=true")...)...)
 	resize(t, "4")
 	if after := children(t); after != before {
 		t.Errorf("the Pods were changed:\n%s\n%s", before, after)
@@ -176,7 +176,7 @@ clusterRole:
 	parents(t)
 	helm(t, append([]string{"upgrade", "--values", values}, install...)...)
 	until(t, "the server has only the permissions of the values", func() bool {
-		return get(t, "{.items[*].metadata.name}", "clusterrolebindings", "--selector=app.kubernetes.io/name=metascript") == "metascript-limited"
+		return get(t, "{.items[*].metadata.name}", "clusterrolebindings", "--selector=app.kubernetes.io/name=metascript") == "metascript-controllers metascript-limited metascript-server"
 	})
 	resize(t, "2")
 	kubectl(t, "wait", "--for=condition=Permitted", "--timeout=1m", "decoratorcontrollers/pods")
@@ -214,6 +214,7 @@ watchNamespaces: [default]
 crds: {install: false}
 rbac: {clusterScoped: false}
 allowOtherServers: true
+trustedAuthors: true
 clusterRole:
   rules:
   - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, update, delete]}
@@ -303,7 +304,7 @@ func identity(t *testing.T, in, name string) (uid, image string) {
 
 // The manifests are replaced by a release, and a release by the manifests.
 func TestReplaceManifests(t *testing.T) {
-	in := namespace(t, "metacontroller")
+	in := namespace(t, "metacontroller", "--kustomize=../../manifests")
 	kubelet := startKubelet(t, in)
 	kubectl(t, "apply", "--kustomize=../../manifests")
 	rolledOut(t, in, "statefulset/metacontroller")

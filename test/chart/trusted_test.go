@@ -114,7 +114,10 @@ func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
 	in := namespace(t, "protected")
 	startKubelet(t, in)
 	apply(t, endpoints)
-	t.Cleanup(func() { kubectl(t, "delete", "endpointslices", "kubernetes") })
+	t.Cleanup(func() {
+		kubectl(t, "delete", "endpointslices", "kubernetes")
+		kubectl(t, "delete", "configmaps", "--selector=app=parent")
+	})
 	more := []string{"metascript", archive, "--namespace", in, "--wait", "--timeout", "3m"}
 	notes := helm(t, append([]string{"install"}, more...)...)
 	checkProtected(t, in, notes, true)
@@ -156,7 +159,6 @@ func TestFirstInstallationDoesNotTrustAuthors(t *testing.T) {
 	}
 	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), false)
 	resize(t, "1")
-	kubectl(t, "delete", "configmaps", "--selector=app=parent")
 }
 
 // In some namespaces only, the commands for a first controller give the server and the account only Roles there.
@@ -203,7 +205,9 @@ func TestUpgradeKeepsTrustedAuthors(t *testing.T) {
 		t.Errorf("children of a controller that is refused were written:\n%s\n%s", before, after)
 	}
 	for _, command := range shown(notes, "metascript rbac") {
-		shell(t, dir, strings.Replace(command, "NAMESPACE/NAME", "default/texts", 1))
+		command = strings.Replace(command, "NAMESPACE/NAME", "default/texts", 1)
+		t.Cleanup(func() { shell(t, dir, strings.Replace(command, "kubectl apply", "kubectl delete", 1)) })
+		shell(t, dir, command)
 	}
 	kubectl(t, "patch", "decoratorcontrollers", "texts", "--type=merge", `--patch={"spec":{"serviceAccount":{"namespace":"default","name":"texts"}}}`)
 	resize(t, "9")
@@ -214,7 +218,7 @@ func TestUpgradeKeepsTrustedAuthors(t *testing.T) {
 
 // lost is the error of an upgrade that cannot see what runs.
 func lost(in string) string {
-	return "the release metascript in the namespace " + in + " has no Deployment, which would say whether the authors of controllers are trusted: set trustedAuthors to false"
+	return "the release metascript in the namespace " + in + " has no Deployment, which would say whether the authors of controllers are trusted: set trustedAuthors=false"
 }
 
 // An upgrade that does not find the Deployment of the release does not decide whether authors are trusted.
@@ -236,11 +240,51 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	checkProtected(t, in, helm(t, append([]string{"upgrade", "--reset-values"}, more...)...), true)
 	kubectl(t, "delete", "deployment", "metascript", "--namespace="+in)
 	checkProtected(t, in, helm(t, append([]string{"upgrade", "--set", "trustedAuthors=true"}, more...)...), false)
+}
 
-	// What renders the chart without the cluster says neither.
-	if out := helm(t, append([]string{"template", "--is-upgrade"}, more...)...); strings.Contains(out, "trusted-authors") {
-		t.Errorf("without the cluster, authors are not trusted:\n%s", out)
+// unseen is the error without sight of the cluster.
+const unseen = "the chart cannot see the cluster, and so does not know whether the authors of controllers are trusted: set trustedAuthors=false for a new installation"
+
+// What renders the chart without the cluster has to say whether authors are trusted: otherwise a release that does not trust them would lose its
+// protections.
+func TestWithoutTheCluster(t *testing.T) {
+	in := namespace(t, "unseen")
+	more := []string{"metascript", archive, "--namespace", in}
+	with := func(first ...string) []string { return append(first, more...) }
+	trusts := func(want bool, args []string) {
+		t.Helper()
+		if out := helm(t, args...); strings.Contains(out, "trusted-authors: \"false\"\n") == want {
+			t.Errorf("helm %s: want that authors are trusted: %t; the objects are\n%s", strings.Join(args, " "), want, out)
+		}
 	}
+	blinded := func() {
+		t.Helper()
+		for _, args := range [][]string{with("template"), with("template", "--is-upgrade"), with("template", "--dry-run=client"), with("upgrade", "--install", "--dry-run=client")} {
+			helmFails(t, unseen, args...)
+			trusts(true, append(args, "--set", "trustedAuthors=true"))
+			trusts(false, append(args, "--set", "trustedAuthors=false"))
+		}
+		helmFails(t, "rbac.create or rbac.clusterScoped is false, and so does not know", with("template", "--set", "rbac.clusterScoped=false")...)
+	}
+	blinded()
+	helmFails(t, unseen, with("install", "--dry-run=client")...)
+	trusts(false, with("template", "--dry-run=server"))
+	trusts(false, with("template", "--validate"))
+
+	helm(t, with("install")...)
+	blinded()
+	apply(t, texts) // controllers do not decide what runs
+	trusts(false, with("template", "--dry-run=server"))
+	trusts(false, with("template", "--dry-run=server", "--is-upgrade"))
+	helm(t, with("upgrade", "--set", "trustedAuthors=true")...)
+	trusts(true, with("template", "--dry-run=server", "--is-upgrade"))
+	helmFails(t, "the Deployment metascript in the namespace unseen trusts the authors of controllers, and this is not an upgrade of it: set trustedAuthors=false", with("template", "--dry-run=server")...)
+
+	// What another tool has applied has no annotations of Helm.
+	kubectl(t, "annotate", "deployment", "metascript", "--namespace="+in, "meta.helm.sh/release-name-", "meta.helm.sh/release-namespace-")
+	trusts(true, with("template", "--dry-run=server", "--is-upgrade"))
+	kubectl(t, "annotate", "deployment", "metascript", "--namespace="+in, "metacontroller.k8s.io/trusted-authors=false")
+	trusts(false, with("template", "--dry-run=server", "--is-upgrade"))
 }
 
 // An upgrade that moves the objects to another namespace, or makes the Deployment a StatefulSet, keeps what runs.
@@ -261,22 +305,134 @@ func TestUpgradeMovesTheServer(t *testing.T) {
 	checkProtected(t, in, helm(t, "get", "notes", "metascript", "--namespace", in), true)
 }
 
-// A release that is deleted and installed again finds its controllers. Only controllers without an account need that authors are trusted.
+// A release that is deleted and installed again does not trust the author of a controller without an account, who may have written it between the two.
 func TestInstallationFindsControllers(t *testing.T) {
 	in := namespace(t, "again")
 	more := []string{"metascript", archive, "--namespace", in}
-	again := func(protected bool) {
-		t.Helper()
-		helm(t, "uninstall", "metascript", "--namespace", in, "--wait")
-		checkProtected(t, in, helm(t, append([]string{"install"}, more...)...), protected)
-	}
-	helm(t, append([]string{"install"}, more...)...)
+	install := append([]string{"install"}, more...)
+	uninstall := []string{"uninstall", "metascript", "--namespace", in, "--wait"}
+	helm(t, install...)
 	apply(t, accounted)
-	again(true)
+	helm(t, uninstall...)
+	checkProtected(t, in, helm(t, install...), true)
+	helm(t, uninstall...)
+
 	apply(t, texts)
-	again(false)
-	kubectl(t, "delete", "decoratorcontrollers", "texts")
-	again(true)
+	const found = "the cluster has controllers without an account (spec.serviceAccount): DecoratorController/texts. Set trustedAuthors=true if they may act as the server"
+	helmFails(t, found, install...)
+	helmFails(t, found, append([]string{"upgrade", "--install"}, more...)...)
+	helmFails(t, found, append([]string{"template", "--dry-run=server"}, more...)...)
+	if left := helmObjects(t); left != "" {
+		t.Errorf("an installation that is refused creates objects:\n%s", left)
+	}
+	var names []string
+	for i := range 6 {
+		name := "texts-" + string(rune('0'+i))
+		names = append(names, "DecoratorController/"+name)
+		apply(t, strings.Replace(texts, "{name: texts}", "{name: "+name+"}", 1))
+	}
+	helmFails(t, "DecoratorController/texts, "+strings.Join(names[:4], ", ")+" and 2 more. Set", install...)
+	checkProtected(t, in, helm(t, append(install, "--set", "trustedAuthors=false")...), true)
+	checkProtected(t, in, helm(t, append([]string{"upgrade", "--reset-values"}, more...)...), true)
+	helm(t, uninstall...)
+	checkProtected(t, in, helm(t, append(install, "--set", "trustedAuthors=true")...), false)
+	checkProtected(t, in, helm(t, append([]string{"upgrade", "--reset-values"}, more...)...), false)
+	helm(t, uninstall...)
+	kubectl(t, "delete", "decoratorcontrollers", "--all")
+	checkProtected(t, in, helm(t, install...), true)
+}
+
+// An object in another namespace that looks like a Deployment of the release does not decide whether authors are trusted, neither for an
+// installation nor for an upgrade.
+func TestOthersDoNotDecide(t *testing.T) {
+	in, theirs := namespace(t, "ours"), namespace(t, "theirs")
+	apply(t, strings.ReplaceAll(imitation, "NAMESPACE", theirs))
+	more := []string{"metascript", archive, "--namespace", in}
+	checkProtected(t, in, helm(t, append([]string{"install"}, more...)...), true)
+	kubectl(t, "delete", "deployment", "metascript", "--namespace="+in)
+	helmFails(t, lost(in), append([]string{"upgrade"}, more...)...)
+}
+
+// imitation has the name, the labels and the annotations of a release in the namespace ours.
+const imitation = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: metascript
+  namespace: NAMESPACE
+  labels: {helm.sh/chart: metascript-1.0.0, app.kubernetes.io/managed-by: Helm}
+  annotations: {meta.helm.sh/release-name: metascript, meta.helm.sh/release-namespace: ours}
+spec:
+  replicas: 0
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}
+`
+
+// A user who has set the flag of the server, and then leaves it out, has to say whether authors are trusted.
+func TestUpgradeLosesTheFlag(t *testing.T) {
+	in := namespace(t, "flag")
+	more := []string{"metascript", archive, "--namespace", in}
+	helm(t, "install", "metascript", earlier(t), "--namespace", in, "--set", "commandArgs={--require-service-account}")
+	upgrade := func(args ...string) []string { return append(append([]string{"upgrade"}, more...), args...) }
+	helmFails(t, "the Deployment metascript in the namespace flag has the flag --require-service-account, which commandArgs does not have: set trustedAuthors=false", upgrade("--reset-values")...)
+	if notes := helm(t, upgrade("--reset-then-reuse-values")...); strings.Contains(notes, "Authors of controllers are not trusted") {
+		t.Errorf("the release has protections because of a flag of the user; there are\n%s", notes)
+	}
+	checkProtected(t, in, helm(t, upgrade("--reset-values", "--set", "trustedAuthors=false")...), true)
+}
+
+// The server that a release replaces keeps that controllers need accounts. Its flags say it, wherever they are.
+func TestReplaceKeepsTheFlag(t *testing.T) {
+	in := namespace(t, "metacontroller", "--kustomize=../../manifests")
+	kubectl(t, "apply", "--kustomize=../../manifests")
+	replace := func(args ...string) []string {
+		return append([]string{"install", "metascript", archive, "--namespace", in, "--set", "replaces=Manifests", "--take-ownership", "--force-conflicts"}, args...)
+	}
+	for _, c := range []struct {
+		field, flags string
+		protected    bool
+	}{
+		{"command", `"/usr/bin/metacontroller","--apply-strategy=server-side-apply"`, false},
+		{"args", `"--require-service-account=false"`, false},
+		{"args", `"--require-service-account","--require-service-account=false"`, false},
+		{"args", `"--require-service-account=true"`, true},
+		{"args", `"--workers=3"`, false},
+		{"command", `"/usr/bin/metacontroller","--require-service-account"`, true},
+	} {
+		kubectl(t, "patch", "statefulset", "metacontroller", "--namespace="+in, "--type=json", `--patch=[{"op":"add","path":"/spec/template/spec/containers/0/`+c.field+`","value":[`+c.flags+`]}]`)
+		out := helm(t, replace("--dry-run=server")...)
+		for _, want := range []string{"trusted-authors: \"false\"\n", "- --require-service-account\n", "kind: ValidatingAdmissionPolicy\n", "kind: NetworkPolicy\n", "name: metacontroller-limited\n"} {
+			if strings.Contains(out, want) != c.protected {
+				t.Errorf("%s %s: want %q: %t; the objects are\n%s", c.field, c.flags, want, c.protected, out)
+			}
+		}
+	}
+	if out := helm(t, replace("--dry-run=server", "--set", "trustedAuthors=true")...); strings.Contains(out, "trusted-authors") {
+		t.Errorf("with the value, authors are not trusted:\n%s", out)
+	}
+	notes := helm(t, replace()...)
+	for _, want := range []string{"Authors of controllers are not trusted", "the server that this release replaces is limited too", "kubectl delete clusterrolebinding,clusterrole metacontroller"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes do not have %q:\n%s", want, notes)
+		}
+	}
+	for _, command := range shown(notes, "kubectl delete") {
+		shell(t, t.TempDir(), command)
+	}
+	upgrade := []string{"upgrade", "metascript", archive, "--namespace", in, "--reset-values", "--set", "replaces=Manifests"}
+	if notes := helm(t, upgrade...); !strings.Contains(notes, "Authors of controllers are not trusted") || strings.Contains(notes, "kubectl delete clusterrole") {
+		t.Errorf("the notes of the upgrade are\n%s", notes)
+	}
+
+	// Without the StatefulSet nothing says it.
+	kubectl(t, "delete", "statefulset", "metacontroller", "--namespace="+in)
+	helmFails(t, strings.Replace(lost(in), "Deployment", "StatefulSet", 1), upgrade...)
+	helm(t, "uninstall", "metascript", "--namespace", in, "--wait")
+	if out := helm(t, replace("--dry-run=server")...); !strings.Contains(out, "trusted-authors: \"false\"\n") {
+		t.Errorf("a release that replaces nothing trusts authors:\n%s", out)
+	}
+	apply(t, texts)
+	helmFails(t, "DecoratorController/texts", replace()...)
 }
 
 // accounted is a controller with an account.

@@ -58,7 +58,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 {{- $strategy }}
-{{- else if and $decides .Release.IsInstall (include "metascript.seen" .) (eq (include "metascript.controllers" .) "none") }}
+{{- else if and $decides .Release.IsInstall (include "metascript.seen" .) (not (include "metascript.controllers" . | fromYaml).any) }}
 {{- "server-side-apply" }}
 {{- end }}
 {{- end }}
@@ -72,54 +72,129 @@ one has. */}}
 {{- end }}
 {{- end }}
 
-{{/* As what the controllers in the cluster act: "none" if there are none, "accounts" if each has an account, or else "server". */}}
+{{/* The controllers in the cluster, as YAML: "any" is true if there are some, and "without" has the kinds and names of those without an
+account. */}}
 {{- define "metascript.controllers" -}}
-{{- $found := "none" }}
+{{- $any := false }}
+{{- $without := list }}
 {{- if .Capabilities.APIVersions.Has "metacontroller.k8s.io/v1alpha1" }}
 {{- range $kind := list "CompositeController" "DecoratorController" }}
 {{- range (lookup "metacontroller.k8s.io/v1alpha1" $kind "" "").items }}
-{{- if not .spec.serviceAccount }}
-{{- $found = "server" }}
-{{- else if eq $found "none" }}
-{{- $found = "accounts" }}
+{{- $any = true }}
+{{- if not (.spec | default dict).serviceAccount }}
+{{- $without = append $without (printf "%s/%s" $kind .metadata.name) }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $found }}
+{{- dict "any" $any "without" $without | toYaml }}
 {{- end }}
 
-{{/* "true" if the authors of controllers are trusted. What runs decides, which an annotation of the Deployment says: its flags may be those of
-a user. A release of a chart that did not have this value has no such annotation. The upgrade may change the name, the namespace and the kind
-of the Deployment, so that it is sought everywhere, if the user may do that. An upgrade that does not find it must not guess. */}}
+{{/* "true" if an object is of this chart. */}}
+{{- define "metascript.made" -}}
+{{- if hasPrefix (printf "%s-" .root.Chart.Name) (get (.object.metadata.labels | default dict) "helm.sh/chart") }}
+{{- "true" }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if an object is of this chart and of this release. */}}
+{{- define "metascript.ours" -}}
+{{- $annotations := .object.metadata.annotations | default dict }}
+{{- $release := .root.Release }}
+{{- if and (eq (get $annotations "meta.helm.sh/release-name") $release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $release.Namespace) }}
+{{- include "metascript.made" . }}
+{{- end }}
+{{- end }}
+
+{{/* "true" if a workload has the flag --require-service-account, in the command or in the arguments of a container. The last one counts. */}}
+{{- define "metascript.requiresAccount" -}}
+{{- $requires := "" }}
+{{- range .spec.template.spec.containers }}
+{{- range concat (.command | default list) (.args | default list) }}
+{{- if regexMatch "^--require-service-account(=|$)" . }}
+{{- $requires = ternary "" "true" (has (trimPrefix "--require-service-account=" .) (list "0" "f" "F" "false" "FALSE" "False")) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $requires }}
+{{- end }}
+
+{{/* "true" if the authors of controllers are trusted. Nobody is trusted, and nothing that runs is refused, without being said so: if the chart
+cannot know what runs, it fails.
+
+What runs is the workload of the release, and the object that this release writes or replaces. An annotation says that it does not trust
+authors. Its flags do not say it, because they may be those of a user; if this chart did not make it, they do. An upgrade may change the name, the
+namespace and the kind of the workload. It may have been in each namespace that a ClusterRoleBinding of the release names: who may write in
+another namespace must not decide, with an object that looks like it. */}}
 {{- define "metascript.trusted" -}}
 {{- if kindIs "bool" .Values.trustedAuthors }}
 {{- ternary "true" "" .Values.trustedAuthors }}
 {{- else }}
-{{- $places := list (list (ternary "StatefulSet" "Deployment" (ne .Values.replaces "")) (include "metascript.namespace" .)) }}
-{{- if and .Values.rbac.create .Values.rbac.clusterScoped }}
-{{- $places = concat $places (list (list "Deployment" "") (list "StatefulSet" "")) }}
-{{- end }}
-{{- $runs := list }}
-{{- range $place := $places }}
-{{- if not $runs }}
-{{- range (lookup "apps/v1" (first $place) (last $place) "").items }}
-{{- $annotations := .metadata.annotations | default dict }}
-{{- $ours := and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) }}
-{{- if and $ours (hasPrefix (printf "%s-" $.Chart.Name) (get (.metadata.labels | default dict) "helm.sh/chart")) }}
-{{- $runs = append $runs (get $annotations "metacontroller.k8s.io/trusted-authors") }}
-{{- end }}
-{{- end }}
+{{- $kind := ternary "Deployment" "StatefulSet" (eq .Values.replaces "") }}
+{{- $name := include "metascript.fullname" . }}
+{{- $namespace := include "metascript.namespace" . }}
+{{- $kinds := list $kind }}
+{{- $namespaces := list $namespace }}
+{{- $looks := and .Values.rbac.create .Values.rbac.clusterScoped }}
+{{- if $looks }}
+{{- $kinds = list "Deployment" "StatefulSet" }}
+{{- range $binding := (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items }}
+{{- if include "metascript.ours" (dict "root" $ "object" $binding) }}
+{{- range $binding.subjects }}
+{{- $namespaces = append $namespaces .namespace }}
 {{- end }}
 {{- end }}
-{{- if $runs }}
-{{- ternary "" "true" (has "false" $runs) }}
-{{- else if or .Values.replaces (not (include "metascript.seen" .)) }}
+{{- end }}
+{{- end }}
+{{- $protected := false }}
+{{- $trusting := "" }}
+{{- $flag := false }}
+{{- range $k := $kinds }}
+{{- range $n := compact $namespaces | uniq }}
+{{- range $o := (lookup "apps/v1" $k $n "").items }}
+{{- $same := and (eq $k $kind) (eq $n $namespace) (eq $o.metadata.name $name) }}
+{{- if or $same (include "metascript.ours" (dict "root" $ "object" $o)) }}
+{{- $says := eq (get ($o.metadata.annotations | default dict) "metacontroller.k8s.io/trusted-authors") "false" }}
+{{- $requires := ne (include "metascript.requiresAccount" $o) "" }}
+{{- $made := ne (include "metascript.made" (dict "root" $ "object" $o)) "" }}
+{{- if or $says (and $requires (not $made)) }}
+{{- $protected = true }}
+{{- else }}
+{{- $trusting = printf "the %s %s in the namespace %s" $k $o.metadata.name $n }}
+{{- $flag = or $flag $requires }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $refuse := "trustedAuthors=false (controllers without an account, spec.serviceAccount, are then refused until they have one)" }}
+{{- $permit := "trustedAuthors=true if they may act as the server" }}
+{{- if $protected }}
+{{- else if and $trusting $flag (not (contains "--require-service-account" (join " " .Values.commandArgs))) }}
+{{- fail (printf "%s has the flag --require-service-account, which commandArgs does not have: set %s, or %s" $trusting $refuse $permit) }}
+{{- else if and $trusting (or .Release.IsUpgrade .Values.replaces) }}
 {{- "true" }}
-{{- else if .Release.IsUpgrade }}
-{{- fail (printf "the release %s in the namespace %s has no Deployment, which would say whether the authors of controllers are trusted: set trustedAuthors to false, or to true if controllers without an account (spec.serviceAccount) act as the server" .Release.Name .Release.Namespace) }}
-{{- else if eq (include "metascript.controllers" .) "server" }}
+{{- else if $trusting }}
+{{- fail (printf "%s trusts the authors of controllers, and this is not an upgrade of it: set %s, or %s" $trusting $refuse $permit) }}
+{{- else if include "metascript.seen" . }}
+{{- $without := (include "metascript.controllers" . | fromYaml).without }}
+{{- if .Release.IsUpgrade }}
+{{- fail (printf "the release %s in the namespace %s has no %s, which would say whether the authors of controllers are trusted: set %s, or %s" .Release.Name .Release.Namespace $kind $refuse $permit) }}
+{{- else if $without }}
+{{- $names := join ", " (slice $without 0 (min 5 (len $without))) }}
+{{- if gt (len $without) 5 }}
+{{- $names = printf "%s and %d more" $names (sub (len $without) 5) }}
+{{- end }}
+{{- fail (printf "the cluster has controllers without an account (spec.serviceAccount): %s. Set trustedAuthors=true if they may act as the server, which may do everything, or trustedAuthors=false: they are then refused until they have an account" $names) }}
+{{- end }}
+{{- else if .Values.replaces }}
 {{- "true" }}
+{{- else }}
+{{- $why := "the chart cannot see the cluster" }}
+{{- if not $looks }}
+{{- $why = "the chart does not look into the cluster, because rbac.create or rbac.clusterScoped is false" }}
+{{- end }}
+{{- fail (printf "%s, and so does not know whether the authors of controllers are trusted: set trustedAuthors=false for a new installation, or trustedAuthors=true to keep that controllers without an account (spec.serviceAccount) act as the server, as older releases of this chart did%s" $why (ternary ". With --dry-run=server, helm template sees the cluster" "" $looks)) }}
 {{- end }}
 {{- end }}
 {{- end }}
