@@ -170,7 +170,7 @@ func (a *activator) bindCustomize(b *binding.Binding) {
 // noteRelated adds the kinds of a rule of the customize hook to those of b.
 func (a *activator) noteRelated(b *binding.Binding, rule related.Rule) {
 	for _, resource := range rule.Resources() {
-		if _, seen := b.RelatedKinds.LoadOrStore(resource.ObjectKind(), resource.HasStatus); !seen {
+		if _, seen := b.RelatedKinds.Swap(resource.ObjectKind(), resource.HasStatus); !seen {
 			a.identityKinds.Update(b)
 		}
 	}

@@ -1,8 +1,6 @@
 package binding
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/claim"
@@ -68,14 +66,28 @@ func (b *Binding) Owned(child *object.Object) ownership.Fields {
 	return cache.Owned(child)
 }
 
-// IsChild reports whether an object is a child of a parent of this kind, of this controller or of another one.
-func (b *Binding) IsChild(o *object.Object) bool {
+// ParentOf returns the parent whose child an object is, also if another controller reconciles that parent; nil if it is no child, or if the parent is
+// not in the cache.
+func (b *Binding) ParentOf(o *object.Object) *object.Object {
 	ref := object.ControllerOf(o)
 	if ref == nil {
-		return false
+		return nil
+	}
+	if _, declared := b.Kinds[o.GroupVersionKind()]; !declared {
+		return nil
 	}
 	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
-	return slices.ContainsFunc(b.Parents, func(r *ParentResource) bool { return r.Kind == ref.Kind && r.Group == group })
+	for _, rule := range b.Parents {
+		if rule.Kind != ref.Kind || rule.Group != group {
+			continue
+		}
+		for _, namespace := range []string{o.GetNamespace(), ""} {
+			if parent := rule.Cache.Get(object.Key{Namespace: namespace, Name: ref.Name}); parent != nil && parent.GetUID() == ref.UID {
+				return parent
+			}
+		}
+	}
+	return nil
 }
 
 // HasStatus reports whether related objects of a kind have the status subresource, or it is not known.

@@ -175,6 +175,9 @@ func TestWhatIsPublic(t *testing.T) {
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                                                              Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: server-side}, data: {a: b, b: zQx7Kp2mVw9RtB4n}}`:                                                                        value,
 
+		// What is escaped in JSON.
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"<zQx\u0026\"7Kp\">"}}'}}, data: {a: '<zQx&"7Kp">'}}`: "escaped",
+
 		// What was applied was stored in another form.
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n/}}`: Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: ZQX7Kp2mVw9RtB4n}}`:  Mark,
@@ -201,7 +204,12 @@ func (origin) Applied(o *object.Object) map[string]any { // as managedFields say
 	return nil
 }
 
-func (origin) IsChild(o *object.Object) bool { return o.GetName() == "of-another-parent" }
+func (origin) ParentOf(o *object.Object) *object.Object {
+	if o.GetName() != "of-another-parent" {
+		return nil
+	}
+	return object.New(map[string]any{"apiVersion": "v1", "kind": "Site", "metadata": map[string]any{"name": "another"}, "spec": map[string]any{"a": "vW3xY8zQ2k"}})
+}
 
 func (origin) HasStatus(kind object.Kind) bool { return kind.Kind == "Site" }
 
@@ -211,7 +219,7 @@ func TestRelatedObjectsThatControllersWrite(t *testing.T) {
 	const applied = `metacontroller.k8s.io/last-applied-configuration: '{"data":{"a":"zQx7Kp2mVw9RtB4n"}}'`
 	for text, want := range map[string]string{
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: zQx7Kp2mVw9RtB4n}}`:                                    value,
-		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:    Mark,
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + applied + `}}, data: {a: zQx7Kp2mVw9RtB4n}}`:    value, // everybody can write this annotation
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: of-another-parent}, data: {a: zQx7Kp2mVw9RtB4n}}`:                    Mark,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: own, uid: u}, data: {a: zQx7Kp2mVw9RtB4n}}`:                          Mark,
 		`{apiVersion: v1, kind: Site, metadata: {name: x}, status: {url: "postgres://app:zQx7Kp2mVw9RtB4n@db/x"}}`:               Mark,

@@ -35,8 +35,8 @@ type Origin interface {
 	// Applied returns what a controller has applied to a child by server-side apply; nil if it applied nothing, or if that is not known.
 	// Objects in caches have no managedFields.
 	Applied(child *object.Object) map[string]any
-	// IsChild reports whether a controller of the same kind of parents has made an object.
-	IsChild(o *object.Object) bool
+	// ParentOf returns the parent, of this kind, whose child an object is; nil if it is none.
+	ParentOf(o *object.Object) *object.Object
 	// HasStatus reports whether the status of a kind can be written by itself only, which most users may not. It is true if that is not known.
 	HasStatus(kind object.Kind) bool
 }
@@ -63,8 +63,8 @@ func (u *unique[T]) add(items []T) (added []T) {
 	return added
 }
 
-// maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that,
-// nothing more is public.
+// maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that, all
+// texts are replaced as a whole: if only what is found in them were, the texts would show what is.
 const maxCompared = 512 << 20
 
 // add changes what is public. change reports whether something is new.
@@ -121,12 +121,19 @@ func (p *public) has(part string) bool {
 		p.made, p.known = p.text(), map[string]bool{}
 	}
 	is, found := p.known[part]
-	if !found && p.compared < maxCompared {
+	if !found && p.compared <= maxCompared {
 		p.compared += p.made.size() * (8 + min(len(part), longestJoined)/4)
 		is = p.made.hasPart(part)
 		p.known[part] = is
 	}
 	return is
+}
+
+// isUsedUp reports whether nothing more is compared.
+func (p *public) isUsedUp() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.compared > maxCompared
 }
 
 // hasPart is has of public.
@@ -210,10 +217,10 @@ func (p *public) text() *publicText {
 	if t.left >= len(t.joined) {
 		t.decode(string(t.joined)) // a script may join the parts of what it decodes
 	}
-	children := map[types.UID]bool{}
+	seen := map[types.UID]bool{} // children, and parents of related objects
 	child := func(o *object.Object) {
 		if uid := o.GetUID(); uid != "" {
-			children[uid] = true
+			seen[uid] = true
 		}
 		t.child(o, p.origin)
 	}
@@ -227,8 +234,8 @@ func (p *public) text() *publicText {
 	}
 	for _, set := range p.sets.list {
 		for o := range set.All() {
-			if !children[o.GetUID()] {
-				t.related(o, p.origin)
+			if !seen[o.GetUID()] {
+				t.related(o, p.origin, seen)
 			}
 		}
 	}
@@ -296,12 +303,19 @@ func addObject(to sink, o *object.Object) {
 	}
 }
 
-// related adds a related object. A hook may have written a child of another parent, which is like a child of this one; and the status of another
-// parent, except that of a kind whose status everybody writes who writes the object.
-func (t *publicText) related(o *object.Object, origin Origin) {
-	if _, applied := appliedIn(o); applied || origin != nil && origin.IsChild(o) {
-		t.child(o, origin)
-		return
+// related adds a related object. One that is the child of another parent is like a child of this one, and that parent like this one. The status may be
+// that of another parent, which a hook has written; it is added only if everybody writes it who writes the object. seen has the parents that were
+// added.
+func (t *publicText) related(o *object.Object, origin Origin, seen map[types.UID]bool) {
+	if origin != nil {
+		if parent := origin.ParentOf(o); parent != nil {
+			if !seen[parent.GetUID()] {
+				seen[parent.GetUID()] = true
+				addObject(t, parent)
+			}
+			t.child(o, origin)
+			return
+		}
 	}
 	addObject(t, o)
 	if origin == nil || origin.HasStatus(o.GroupVersionKind()) || secretvalues.Is(o) {
@@ -345,14 +359,27 @@ func (t *publicText) child(o *object.Object, origin Origin) {
 	applied, known := appliedIn(o)
 	if origin != nil {
 		if content := origin.Applied(o); content != nil {
-			text, _ := tree.AppendJSON(nil, content) // it is JSON
-			applied, known = applied+string(text), true
+			addAny(&applied, content)
+			known = true
 		}
 	}
 	if !known {
 		return
 	}
-	written := secretvalues.NewReference(applied)
+	written := secretvalues.NewReference(strings.Join(applied, "\n"))
+	for _, field := range []string{"labels", "annotations"} {
+		v, _ := o.At("metadata", field)
+		texts, _ := tree.MapOf(v)
+		if texts == nil {
+			continue
+		}
+		for key, text := range texts.All() {
+			if !secretvalues.IsApplied(key) {
+				t.others(key, written)
+				t.others(text, written)
+			}
+		}
+	}
 	for key, value := range content.All() {
 		if key != "metadata" && key != "status" {
 			t.others(value, written)
@@ -360,12 +387,17 @@ func (t *publicText) child(o *object.Object, origin Origin) {
 	}
 }
 
-// appliedIn returns what the annotations of an object say of what was applied to it, and whether a controller has applied it.
-func appliedIn(o *object.Object) (applied string, ours bool) {
+// appliedIn returns the texts in what the annotations of an object say was applied to it, and whether a controller has applied it.
+func appliedIn(o *object.Object) (applied list, ours bool) {
 	for key, text := range o.GetAnnotations() {
-		if secretvalues.IsApplied(key) {
-			applied += text
+		if !secretvalues.IsApplied(key) {
+			continue
+		}
+		if content := secretvalues.Applied(key, text); content != nil {
+			addAny(&applied, content)
 			ours = ours || strings.HasPrefix(key, ourPrefix)
+		} else {
+			applied = append(applied, text)
 		}
 	}
 	return applied, ours

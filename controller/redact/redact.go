@@ -47,7 +47,7 @@ const (
 	// Mark replaces a value of a Secret.
 	Mark = "[redacted]"
 	// tooMuch replaces a whole text.
-	tooMuch = "[redacted: the Secrets of this object are too large to search this text for their values]"
+	tooMuch = "[redacted: the Secrets of this object, or the objects that a hook gets, are too large to search this text for the values of Secrets]"
 )
 
 // maxSize is the size of the values of Secrets, in bytes, up to which texts are searched.
@@ -64,9 +64,10 @@ type Redactor struct {
 	seen    map[*object.Object]bool // the same; nil if they were added at once
 	past    []*object.Object        // see AddPast
 	texts   []string                // secret texts that are not from a Secret
-	read    []*secretvalues.Values  // of the first of each of these, as readOf says
-	readOf  struct{ secrets, past, texts int }
-	left    int // how many bytes of values may still be read; below zero: they are too large
+	read    []*secretvalues.Values  // of the first readOf.secrets and readOf.past of these
+	readOf  struct{ secrets, past int }
+	left    int       // how many bytes of values may still be read; below zero: they are too large
+	runs    []textRun // of texts
 }
 
 // New returns a Redactor without Secrets. It does not redact public words, such as the name of the parent.
@@ -168,7 +169,11 @@ func (r *Redactor) AddPublicTexts(texts ...string) {
 }
 
 // SetOrigin says how to find out who has written objects.
-func (r *Redactor) SetOrigin(o Origin) { r.public.setOrigin(o) }
+func (r *Redactor) SetOrigin(o Origin) {
+	if r != nil {
+		r.public.setOrigin(o)
+	}
+}
 
 // AddChildren adds children of the parent: the Secrets among them, and what others than a controller have written into them as public.
 func (r *Redactor) AddChildren(children ...*object.Object) {
@@ -245,23 +250,65 @@ func (r *Redactor) values() (values []*secretvalues.Values, enough bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	done := &r.readOf
-	for _, secrets := range [][]*object.Object{r.secrets[done.secrets:], r.past[done.past:]} {
-		if len(secrets) == 0 || r.left < 0 {
-			continue
-		}
-		read, _ := secretvalues.Of(secrets, r.left)
-		if r.read = append(r.read, read...); read == nil {
-			r.left = -1
-		}
-		for _, v := range read {
-			r.left -= v.Size()
-		}
+	r.readAll(r.secrets[done.secrets:])
+	if done.past < len(r.past) {
+		r.readAll(r.changed(r.past[done.past:]))
 	}
-	if len(r.texts) > done.texts {
-		r.read = append(r.read, secretvalues.OfTexts(r.texts[done.texts:]))
+	done.secrets, done.past = len(r.secrets), len(r.past)
+	r.readTexts()
+	values = slices.Clone(r.read)
+	for _, run := range r.runs {
+		values = append(values, run.values)
 	}
-	done.secrets, done.past, done.texts = len(r.secrets), len(r.past), len(r.texts)
-	return r.read, r.left >= 0
+	return values, r.left >= 0
+}
+
+func (r *Redactor) readAll(secrets []*object.Object) {
+	if len(secrets) == 0 || r.left < 0 {
+		return
+	}
+	read, enough := secretvalues.Of(secrets, r.left)
+	if r.read = append(r.read, read...); !enough {
+		r.left = -1
+	}
+	for _, v := range read {
+		r.left -= v.Size()
+	}
+}
+
+// changed returns those of past that are not among the Secrets of now. Mostly all are.
+func (r *Redactor) changed(past []*object.Object) []*object.Object {
+	if slices.Equal(past, r.secrets) {
+		return nil
+	}
+	now := make(map[*object.Object]bool, len(r.secrets))
+	for _, o := range r.secrets {
+		now[o] = true
+	}
+	return slices.DeleteFunc(slices.Clone(past), func(o *object.Object) bool { return now[o] })
+}
+
+// A textRun has the Values of texts that were added one after the other. A script may add thousands, one at a time, so two runs become one when the
+// second one is as long as the first: then there are few, and each text is read few times.
+type textRun struct {
+	n      int // texts
+	values *secretvalues.Values
+}
+
+func (r *Redactor) readTexts() {
+	done := 0
+	for _, run := range r.runs {
+		done += run.n
+	}
+	n := len(r.texts) - done
+	if n == 0 {
+		return
+	}
+	for last := len(r.runs) - 1; last >= 0 && r.runs[last].n <= n; last-- {
+		n += r.runs[last].n
+		r.runs = r.runs[:last]
+	}
+	r.runs = append(r.runs, textRun{n, secretvalues.OfTexts(r.texts[len(r.texts)-n:])})
 }
 
 // withoutAll returns what replaces a text that is not searched.
@@ -275,7 +322,7 @@ func withoutAll(text string) string {
 // search returns the words of each text that have a part of a value. enough is false if it cannot be searched.
 func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
 	values, enough := r.values()
-	if !enough {
+	if !enough || r.public.isUsedUp() {
 		return nil, false
 	}
 	secret = make([][]span, len(texts))
@@ -288,7 +335,7 @@ func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
 		}
 		secret[i] = wordsAt(texts[i], merged(found))
 	}
-	return secret, true
+	return secret, !r.public.isUsedUp() // what was found last may be public
 }
 
 // without returns text with each secret word replaced.

@@ -33,13 +33,13 @@ func (f *filter) reserve(more int) {
 	if f.count += more; f.count <= most {
 		return
 	}
-	next := &f.sets[(f.age.Load()+1)%2]
+	f.age.Add(1) // before the hashes go, so that a search that sees them incomplete sees this
+	next := &f.sets[f.age.Load()%2]
 	for i := range next {
 		if next[i].Load() != 0 { // what was never written uses no memory
 			next[i].Store(0)
 		}
 	}
-	f.age.Add(1)
 	f.count = more
 }
 

@@ -22,20 +22,19 @@ type Found struct {
 // Parts of values that overlap are one.
 func Search(texts []string, values []*Values) (found [][]Found) {
 	found = make([][]Found, len(texts))
-	readings := readingsOf(texts, values)
+	readings, others := readingsOf(texts, values)
 	tiny := make([]map[string][]Found, len(texts))
 	for i, text := range texts {
 		tiny[i] = inQuotes(text)
 	}
-	now, few := known.now(), fewPlaces(readings)
-	for _, v := range values {
-		all := !keeps(v.age.Load(), now)
-		if all || few.tooMany || few.in(v) {
+	few := fewPlaces(readings)
+	for i, v := range values {
+		if others[i] || few.tooMany || few.in(v) {
 			for _, r := range readings {
 				if r.left < 0 {
 					continue // all of it is found
 				}
-				r.search(v, all)
+				r.search(v, others[i])
 				if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
 					r.runs = joined(r.runs)
 					r.most = 2 * len(r.runs)
@@ -62,22 +61,27 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 	return found
 }
 
-// readingsOf returns the readings of texts that may have a value.
-func readingsOf(texts []string, values []*Values) (readings []*searched) {
-	now := known.now()
-	all := slices.ContainsFunc(values, func(v *Values) bool { return !keeps(v.age.Load(), now) })
+// readingsOf returns the readings of texts that may have a value, and says which of values the filter did not have when they were made: what it
+// has changes meanwhile.
+func readingsOf(texts []string, values []*Values) (readings []*searched, others []bool) {
+	now, some := known.now(), false
+	others = make([]bool, len(values))
+	for i, v := range values {
+		others[i] = !keeps(v.age.Load(), now)
+		some = some || others[i]
+	}
 	for i, text := range texts {
 		for reading := range Readings(text) {
-			if s := newSearched(reading, all); s != nil {
+			if s := newSearched(reading, some); s != nil {
 				s.text = i
 				readings = append(readings, s)
 			}
 		}
 	}
 	if known.now() != now {
-		return readingsOf(texts, values) // another generation began meanwhile
+		return readingsOf(texts, values) // another generation began
 	}
-	return readings
+	return readings, others
 }
 
 // manyRuns is from how many runs on those that overlap are joined before all values were searched.
@@ -184,11 +188,18 @@ func (f *few) in(v *Values) bool {
 	return false
 }
 
+// costOfPlace is what it costs to look for one place in one of the values, in bytes that are compared.
+const costOfPlace = 8
+
 // search adds what is in v to the runs. all: the filter does not have v.
 func (s *searched) search(v *Values, all bool) {
 	in := &s.some
 	if all {
 		in = &s.all
+	}
+	if s.left -= costOfPlace * (len(in.parts) + len(in.starts)); s.left < 0 {
+		s.runs = append(s.runs, run{0, len(s.Text)})
+		return
 	}
 	for _, p := range in.parts {
 		if v.parts.has(p.hash) {
