@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/account"
 	"metascript/controller/finalizers"
@@ -29,8 +32,14 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 
 func (d *deleter) finishOne(ctx context.Context, id spec.ID, gone *deletion) error {
 	other := d.records.get(id)
-	if other != nil && other.uid == gone.kept {
+	switch {
+	case other != nil && other.uid == gone.kept:
 		return nil // when that is deleted, its parents are left
+	case gone.kept != "": // it was deleted, or is being replaced
+		gone.kept, gone.at = "", time.Now()
+	case other != nil && other.active.Load() == nil && time.Since(other.firstSeen) < d.DeletionGrace:
+		d.queue.AddAfter(id, d.DeletionGrace) // it is not known yet which parents are its own
+		return nil
 	}
 	if wait := d.DeletionGrace - time.Since(gone.at); wait > 0 {
 		d.queue.AddAfter(id, wait)
@@ -41,48 +50,51 @@ func (d *deleter) finishOne(ctx context.Context, id spec.ID, gone *deletion) err
 		return nil
 	}
 	now, err := finalizers.Existing(ctx, id, d.client)
-	kept := 0
+	kept := types.UID("")
 	if err == nil && (now == nil || spec.AccountOf(now) != spec.AccountOf(gone.object)) {
 		kept, err = d.removeFinalizers(ctx, id, gone.object)
 	}
 	switch {
 	case err != nil:
-	case kept > 0 && other != nil:
-		gone.kept = other.uid
+	case kept != "":
+		gone.kept = kept
 	default:
 		d.records.finishDeletion(id, gone)
 	}
 	return err
 }
 
-// isOfAnother reports whether the finalizer of a deleted controller stays on a parent, because another controller of the same name runs, which
-// selects the parent and whose account may read it.
-func (d *deleter) isOfAnother(ctx context.Context, id spec.ID, parent *object.Object) bool {
+// keeps returns the UID of the controller because of which the finalizer of a deleted one stays on a parent: another one of the same name runs,
+// which selects the parent and whose account may read it. It returns "" if there is none.
+func (d *deleter) keeps(ctx context.Context, id spec.ID, parent *object.Object) types.UID {
 	m := d.records.get(id)
 	if m == nil {
-		return false
+		return ""
 	}
 	r := m.active.Load()
 	if r == nil {
-		return false
+		return ""
 	}
 	b := r.Binding()
-	return b.Rule(parent.GroupVersionKind()) != nil && b.Selects(parent) && b.MayReadParent(ctx, parent) == nil
+	if b.Rule(parent.GroupVersionKind()) == nil || !b.Selects(parent) || b.MayReadParent(ctx, parent) != nil {
+		return ""
+	}
+	return m.uid
 }
 
 // removeFinalizers removes the finalizers of a deleted controller, as its account. o is the last state of its object. Another controller
 // of the same name, with another account, may have left its finalizer on parents that this account may not change: it stays there. It returns
-// on how many parents the finalizer stays because they are of another controller.
-func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) (kept int, err error) {
+// the UID of another controller because of which the finalizer stays on some.
+func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) (kept types.UID, err error) {
 	declaration, err := spec.Read(o)
 	if err != nil {
 		d.Log.Warn("the controller is deleted, and its parents are not known: metascript gc removes its finalizers", "controller", id.Name, "error", err)
-		return 0, nil
+		return "", nil
 	}
 	who := account.Of(declaration.Settings.ServiceAccount)
 	actor, err := d.accounts.Actors.Open(who)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer d.accounts.Actors.Close(who)
 	as, left := *d.accounts.Finalizers, 0
@@ -93,11 +105,9 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 			if d.Only != nil && !d.Only(object.RefOf(parent)) {
 				return false
 			}
-			other := d.isOfAnother(ctx, id, parent)
-			if other {
-				kept++
-			}
-			return !other
+			other := d.keeps(ctx, id, parent)
+			kept = cmp.Or(other, kept)
+			return other == ""
 		},
 		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
@@ -114,7 +124,7 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	n, err := remover.Remove(ctx, declaration)
 	if err != nil {
 		d.Log.Warn("the controller is deleted, and not all of its finalizers could be removed; trying again", "controller", id.Name, "taken", n, "error", err)
-		return 0, err
+		return "", err
 	}
 	if left > 0 {
 		d.Log.Warn("the controller is deleted, and its finalizer stays on parents that its account may not change: metascript gc removes it", "controller", id.Name, "account", who.String(), "parents", left)

@@ -109,9 +109,12 @@ func (m *Memory) inTurn(ops []plan.Op, of func(plan.Op) block) []plan.Op {
 		for end = begin + 1; end < len(ops) && of(ops[end]) == of(ops[begin]); end++ {
 		}
 		first := begin
-		if left, some := m.left[of(ops[begin])]; some {
+		for _, left := range m.left[of(ops[begin])] {
 			same := func(op plan.Op) bool { return object.RefOf(op.Object) == left }
-			first += max(slices.IndexFunc(ops[begin:end], same), 0)
+			if at := slices.IndexFunc(ops[begin:end], same); at >= 0 {
+				first += at
+				break
+			}
 		}
 		ordered = append(append(ordered, ops[first:end]...), ops[begin:first]...)
 	}
@@ -119,9 +122,12 @@ func (m *Memory) inTurn(ops []plan.Op, of func(plan.Op) block) []plan.Op {
 	return ordered
 }
 
-// leave notes that op is left to the next reconcile, if it is the first one of its block.
+// mostLeft is how many of those that are left are remembered for each block: the first ones may not be there any more the next time.
+const mostLeft = 16
+
+// leave notes that op is left to the next reconcile.
 func (m *Memory) leave(of block, op plan.Op) {
-	if _, some := m.left[of]; !some {
-		m.left[of] = object.RefOf(op.Object).Clone()
+	if left := m.left[of]; len(left) < mostLeft {
+		m.left[of] = append(left, object.RefOf(op.Object).Clone())
 	}
 }

@@ -53,7 +53,7 @@ type sinceHooks struct {
 	suppressed map[object.Ref]string
 
 	// left has, by block, the first child that was left to the next reconcile, because too many writes failed; see inTurn.
-	left map[block]object.Ref
+	left map[block][]object.Ref
 }
 
 // A repeated is a write that is repeated as long as it has the same content.
@@ -71,7 +71,7 @@ func NewMemory() *Memory {
 
 // ResetHooks drops what depends on what the hooks returned. It is called when they were replaced.
 func (m *Memory) ResetHooks() {
-	m.sinceHooks = sinceHooks{contentions: map[object.Ref]*repeated{}, recreated: map[object.Ref]*throttle.Contention{}, warnings: map[object.Ref][]string{}, left: map[block]object.Ref{}}
+	m.sinceHooks = sinceHooks{contentions: map[object.Ref]*repeated{}, recreated: map[object.Ref]*throttle.Contention{}, warnings: map[object.Ref][]string{}, left: map[block][]object.Ref{}}
 }
 
 // Redefine drops the forms in which the API server stored values, since a definition of a kind of children has changed. It reports

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"metascript/controller/hook"
@@ -26,6 +27,7 @@ type planMemory struct {
 	sum     int64
 	held    map[string]int64 // by sharer; what is kept is held too
 	waiting []*waiting       // in their turns
+	some    atomic.Bool      // there are some
 }
 
 // An asker asks for a part: a parent of a Reconciler.
@@ -45,7 +47,9 @@ type request struct {
 // A waiting request got no part yet.
 type waiting struct {
 	request
-	kept time.Time // until when its part is kept; zero: none is
+	kept bool      // its part is kept,
+	end  time.Time // until then
+	late bool      // its part was kept, and it did not come: it has its turn again when it comes
 }
 
 // plansMemory is the size of a planMemory in bytes. A sharer can have half of it. A larger plan, with about 14,000 small children, counts as
@@ -75,8 +79,10 @@ func (p *planMemory) take(r request) bool {
 		p.waiting = append(p.waiting, &waiting{})
 	}
 	w := p.waiting[turn]
-	if p.free(w); !p.fits(turn, r) {
-		w.request = r
+	uses := w.kept && w.n >= r.n
+	p.free(w)
+	if w.request, w.late = r, false; !uses && !p.fits(turn) {
+		p.some.Store(true)
 		return false
 	}
 	p.waiting = slices.Delete(p.waiting, turn, turn+1)
@@ -86,28 +92,44 @@ func (p *planMemory) take(r request) bool {
 
 // free ends that the part of w is kept.
 func (p *planMemory) free(w *waiting) {
-	if !w.kept.IsZero() {
+	if w.kept {
 		p.hold(w.sharer, -w.n)
-		w.kept = time.Time{}
+		w.kept = false
 	}
 }
 
-// fits reports whether r can have a part when it waits in this turn: the parts of those before it stay free.
-func (p *planMemory) fits(turn int, r request) bool {
-	if p.held[r.sharer]+r.n > mostOfSharer {
-		return false
-	}
-	before := int64(0)
+// fits reports whether what waits in this turn can have its part.
+func (p *planMemory) fits(turn int) bool {
+	q := queueOf{p: p}
 	for _, w := range p.waiting[:turn] {
-		switch {
-		case !w.kept.IsZero():
-		case w.sharer == r.sharer:
-			return false
-		case p.held[w.sharer]+w.n <= mostOfSharer:
-			before += w.n
-		}
+		q.pass(w)
 	}
-	return p.sum+before+r.n <= plansMemory
+	return q.fits(p.waiting[turn])
+}
+
+// A queueOf has those that have their turns before another one: what they need stays free.
+type queueOf struct {
+	p       *planMemory
+	needed  int64
+	sharers map[string]bool
+}
+
+// pass adds the next one.
+func (q *queueOf) pass(w *waiting) {
+	if w.kept || w.late {
+		return
+	}
+	if q.sharers == nil {
+		q.sharers = map[string]bool{}
+	}
+	if q.sharers[w.sharer] = true; q.p.held[w.sharer]+w.n <= mostOfSharer {
+		q.needed += w.n
+	}
+}
+
+// fits reports whether w can have its part after them.
+func (q *queueOf) fits(w *waiting) bool {
+	return !q.sharers[w.sharer] && q.p.held[w.sharer]+w.n <= mostOfSharer && q.p.sum+q.needed+w.n <= plansMemory
 }
 
 func (p *planMemory) hold(sharer string, n int64) {
@@ -130,8 +152,10 @@ func (p *planMemory) giveBack(sharer string, n int64) {
 
 // forget drops what waits and of which gone is true.
 func (p *planMemory) forget(gone func(asker) bool) {
+	if !p.some.Load() {
+		return // as after most reconciles
+	}
 	p.mu.Lock()
-	before := len(p.waiting)
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiting) bool {
 		is := gone(w.asker)
 		if is {
@@ -139,36 +163,41 @@ func (p *planMemory) forget(gone func(asker) bool) {
 		}
 		return is
 	})
-	changed := len(p.waiting) < before
 	p.mu.Unlock()
-	if changed {
-		p.wake()
+	p.wake()
+}
+
+// wake keeps parts for those whose turn has come, and has them reconciled.
+func (p *planMemory) wake() {
+	p.mu.Lock()
+	var woken []*waiting
+	q := queueOf{p: p}
+	for _, w := range p.waiting {
+		if !w.kept && !w.late && q.fits(w) {
+			p.hold(w.sharer, w.n)
+			keep := min(keptFor+2*w.took, mostKept)
+			w.kept, w.end = true, time.Now().Add(keep)
+			woken = append(woken, w)
+			time.AfterFunc(keep, func() { p.expire(w) })
+		}
+		q.pass(w)
+	}
+	p.some.Store(len(p.waiting) > 0)
+	p.mu.Unlock()
+	for _, w := range woken {
+		w.of.queue.Enqueue(w.parent, queue.Retry)
 	}
 }
 
-// wake keeps parts for those whose turn has come, and has them reconciled. One that did not come in time has lost its turn.
-func (p *planMemory) wake() {
+// expire gives the part of w to others if it is still kept. w keeps its place: the server may be busy.
+func (p *planMemory) expire(w *waiting) {
 	p.mu.Lock()
-	now := time.Now()
-	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiting) bool {
-		late := !w.kept.IsZero() && now.After(w.kept)
-		if late {
-			p.free(w)
-		}
-		return late
-	})
-	var woken []asker
-	for turn, w := range p.waiting {
-		if w.kept.IsZero() && p.fits(turn, w.request) {
-			p.hold(w.sharer, w.n)
-			w.kept = now.Add(min(keptFor+2*w.took, mostKept))
-			woken = append(woken, w.asker)
-		}
+	if w.kept && !time.Now().Before(w.end) {
+		p.free(w)
+		w.late = true
 	}
 	p.mu.Unlock()
-	for _, a := range woken {
-		a.of.queue.Enqueue(a.parent, queue.Retry)
-	}
+	p.wake()
 }
 
 // A large is the part of one reconcile. The zero value has none.

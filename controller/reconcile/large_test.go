@@ -100,14 +100,17 @@ func TestPlanMemoryIsShared(t *testing.T) {
 		m.woken("c1")
 		m.take("b3", 1, false) // it is kept for c1
 		time.Sleep(keptFor + time.Second)
-		m.take("b3", 1, false) // and then for d1
-		m.woken("d1")
+		m.woken("d1") // and then for d1
+		m.take("b3", 1, false)
+		m.take("c1", 1, false) // it comes late, and has its turn before b3
 		m.take("d1", 1, true)
-		m.take("c1", 1, false)
-		m.giveBack("a", 2)
-		m.woken("b3", "c1")
+		m.giveBack("d", 1)
+		m.woken("c1")
 		m.take("c1", 1, true)
+		m.giveBack("a", 2)
+		m.woken("b3")
 		m.take("b3", 1, true)
+		m.take("d1", 1, true)
 		for _, sharer := range []string{"b", "b", "c", "d"} {
 			m.giveBack(sharer, 1)
 		}

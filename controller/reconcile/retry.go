@@ -74,13 +74,16 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.Forget(key)
 		w.r.queue.EnqueueAfter(key, queue.Resync, retryAfter.After)
 		return retryAfter.After
+	case errors.Is(err, errLargeAnswers): // the parent is reconciled when its turn has come
+		if w.r.queue.NumRequeues(key) > 0 {
+			w.reportFailure(key, "SyncError", err)
+		}
+		w.r.queue.Backoff(key)
 	case errors.Is(err, kube.ErrRequeue):
 		if w.r.queue.NumRequeues(key) >= requeuesBeforeReport {
 			w.reportFailure(key, "SyncError", err)
 		}
-		if retry = min(w.r.queue.Backoff(key), maxRequeueDelay); errors.Is(err, errLargeAnswers) {
-			retry = max(retry, delayOf(large))
-		}
+		retry = min(w.r.queue.Backoff(key), maxRequeueDelay)
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
