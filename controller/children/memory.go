@@ -52,7 +52,7 @@ type sinceHooks struct {
 	// suppressed is, for each child, the last difference that was reported as one that the update method does not permit to fix.
 	suppressed map[object.Ref]string
 
-	// left has, by block, the first child that was left to the next reconcile, because too many writes failed; see inTurn.
+	// left has, by block, the first children that were left to the next reconcile, because too many writes failed; see inTurn.
 	left map[block][]object.Ref
 }
 

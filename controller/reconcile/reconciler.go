@@ -56,6 +56,7 @@ import (
 	"metascript/controller/related"
 	"metascript/controller/remember"
 	"metascript/controller/throttle"
+	"metascript/controller/turns"
 	"metascript/controller/work"
 	"metascript/engine/tree"
 )
@@ -222,13 +223,13 @@ type Shared struct {
 
 	replacements children.Replacements
 	extraWrites  children.Extra
-	plans        planMemory
+	plans        turns.Memory
 }
 
 // NewShared returns a Shared with a pool of its own, and with the size of its children.Extra. Its Related.Open must be set before a
 // customize hook is called.
 func NewShared(extraWrites int) *Shared {
-	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}}
+	return &Shared{pool: work.NewPool(), extraWrites: children.Extra{Most: extraWrites}, plans: turns.Memory{Size: plansMemory}}
 }
 
 // stopTimeout is how long reconciles may go on after End was called.
@@ -295,7 +296,7 @@ func (r *Reconciler) End(ctx context.Context) {
 func (r *Reconciler) close() {
 	r.shared.Hub.Leave(r)
 	r.shared.Related.Leave(r)
-	r.shared.plans.forget(func(a asker) bool { return a.of == r })
+	r.shared.plans.ForgetAll(r)
 	r.binding.Close()
 }
 
@@ -455,7 +456,7 @@ func (r *Reconciler) forget(key object.Ref) {
 	r.binding.Left.Forget(key)
 	r.forgetRelated(key)
 	r.states.forget(key)
-	r.shared.plans.forgetParent(r, key)
+	r.shared.plans.Forget(r.asker(key))
 }
 
 // forgetRelated drops the responses of the customize hook about a parent, and what the parent watches because of them.

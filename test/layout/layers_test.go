@@ -75,6 +75,7 @@ var layers = []string{
 	"reach", // where webhooks of tenants are called
 	"wire",  // the client of informers and writes
 	"bodies",
+	"turns",
 	"httpanswer", // HTTP responses that functions return
 	"jsontree",
 	"selection",
