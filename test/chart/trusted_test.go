@@ -44,6 +44,8 @@ func firstController(t *testing.T, notes string) (dir string) {
 	t.Cleanup(func() {
 		_, err := run(build+"metascript", "uninstall", "--yes")
 		check(t, err)
+		// The garbage collector may not find the children of a parent whose definition is gone.
+		kubectl(t, "delete", "--filename="+filepath.Join(work, "hello", "parent.yaml"), "--cascade=foreground", "--ignore-not-found")
 		kubectl(t, "delete", "--kustomize="+filepath.Join(work, "hello"), "--ignore-not-found")
 	})
 	for _, command := range append(shown(notes, "metascript init"), append(shown(notes, "kubectl kustomize"), shown(notes, "kubectl apply")...)...) {
