@@ -176,7 +176,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 		return again, nil
 	}
 	if err := c.takeMemory(response); err != nil {
-		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
+		return 0, cmp.Or(c.status.WriteLeft(ctx, parent, write), err) // an error of the write is retried, and the parent waits nevertheless
 	}
 	if c.writer.Requested {
 		c.state.parent.ForgetUnstored()

@@ -75,10 +75,9 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.EnqueueAfter(key, queue.Resync, retryAfter.After)
 		return retryAfter.After
 	case errors.Is(err, errLargeAnswers): // the parent is reconciled when its turn has come
-		if w.r.queue.NumRequeues(key) > 0 {
+		if w.r.states.noteRefused(key) {
 			w.reportFailure(key, "SyncError", err)
 		}
-		w.r.queue.Backoff(key)
 	case errors.Is(err, kube.ErrRequeue):
 		if w.r.queue.NumRequeues(key) >= requeuesBeforeReport {
 			w.reportFailure(key, "SyncError", err)

@@ -70,7 +70,10 @@ type parentState struct {
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
 	failure failure
 
-	// failing is the same, but outdate does not clear it; nil if there is none. Snapshot reads it.
+	// refused says that the last answer got no memory for its plan. A reconcile without an error clears it.
+	refused bool
+
+	// failing is the last error that was reported, too, but outdate does not clear it; nil if there is none. Snapshot reads it.
 	failing error
 
 	// notStored says what the API server did not store of the last writes, because a schema lacks it; "" if it stored all.
@@ -324,9 +327,18 @@ func (s *states) forgetFailure(parent object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
-		state.failure = failure{}
+		state.failure, state.refused = failure{}, false
 		s.setFailing(state, nil)
 	}
+}
+
+// noteRefused notes that the answer for a parent got no memory for its plan, and reports whether the one before got none either.
+func (s *states) noteRefused(parent object.Ref) (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.ofLocked(parent)
+	again, state.refused = state.refused, true
+	return again
 }
 
 // failuresSettle is how long a change from no failing parent to one, or back, lasts before it is notified: most often others follow.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"index/suffixarray"
 	"maps"
 	"strings"
 	"sync"
@@ -63,10 +64,6 @@ func (u *unique[T]) add(items []T) (added []T) {
 	return added
 }
 
-// maxCompared is how many bytes of public texts are compared at most for the texts of one reconcile, which takes less than a second. After that, all
-// texts are replaced as a whole: if only what is found in them were, the texts would show what is.
-const maxCompared = 512 << 20
-
 // add changes what is public. change reports whether something is new.
 func (p *public) add(change func() bool) {
 	p.mu.Lock()
@@ -121,19 +118,11 @@ func (p *public) has(part string) bool {
 		p.made, p.known = p.text(), map[string]bool{}
 	}
 	is, found := p.known[part]
-	if !found && p.compared <= maxCompared {
-		p.compared += p.made.size() * (8 + min(len(part), longestJoined)/4)
+	if !found {
 		is = p.made.hasPart(part)
 		p.known[part] = is
 	}
 	return is
-}
-
-// isUsedUp reports whether nothing more is compared.
-func (p *public) isUsedUp() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.compared > maxCompared
 }
 
 // hasPart is has of public.
@@ -144,6 +133,8 @@ func (t *publicText) hasPart(part string) bool {
 		return bytes.Contains(t.folded, []byte(part))
 	case len(part) < shortestJoined:
 		return t.has(bare) || t.count <= fewTexts && t.joins(bare)
+	case t.size() > largest:
+		return t.has(bare)
 	default:
 		return t.hasMost(bare) || (t.count <= fewTexts || n >= longJoined) && t.ends(bare)
 	}
@@ -198,7 +189,7 @@ func (t *publicText) ends(bare []byte) bool {
 	for i := 1; i < len(bare); i++ {
 		first = append(append(first[:0], bare[:i]...), '\n')
 		second = append(append(second[:0], '\n'), bare[i:]...)
-		if bytes.Contains(t.apart, first) && bytes.Contains(t.apart, second) {
+		if t.contains(first, apart) && t.contains(second, apart) {
 			return true
 		}
 	}
@@ -207,7 +198,7 @@ func (t *publicText) ends(bare []byte) bool {
 
 // text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
-	t := &publicText{left: maxDecoded, whole: map[string]bool{}, apart: []byte{'\n'}}
+	t := &publicText{left: maxDecoded, whole: map[string]bool{}, bare: [5][]byte{apart: {'\n'}}}
 	for _, text := range p.texts.list {
 		t.value(text)
 	}
@@ -245,24 +236,65 @@ func (p *public) text() *publicText {
 // A publicText is the text of public objects. The letters and digits are those of all values, of all keys, of both in their order, and of
 // what is decoded from them.
 type publicText struct {
-	folded                     []byte
-	values, keys, all, decoded []byte
-	joined                     []byte          // all values as they are
-	apart                      []byte          // the letters and digits of each text, after a line break
-	whole                      map[string]bool // the short texts
-	count                      int             // of texts
-	left                       int             // how many bytes may still be decoded
+	folded []byte
+	joined []byte          // all values as they are
+	bare   [5][]byte       // letters and digits
+	whole  map[string]bool // the short texts
+	count  int             // of texts
+	left   int             // how many bytes may still be decoded
+
+	compared int                // how many bytes were compared
+	index    *suffixarray.Index // of the first bytes of each of bare, as indexed says; nil: not made
+	indexed  [5]int
 }
+
+// What is in publicText.bare.
+const (
+	values  = iota // of all values
+	keys           // of all keys
+	all            // of both in their order
+	decoded        // of what is decoded from them
+	apart          // of each of these, after a line break
+)
 
 // maxDecoded is how many bytes of public texts are decoded: more than the parent can have, which is the first. This costs much more than the rest.
 const maxDecoded = 4 << 20
 
-func (t *publicText) size() int {
-	return len(t.folded) + len(t.values) + len(t.keys) + len(t.all) + len(t.decoded) + len(t.apart)
+// largest is the size of public texts up to which parts are compared in other ways than as a whole, and scanned how many bytes are compared before an
+// index is made. How much is compared does not depend on more than the texts, so that what is replaced does not tell how much was found.
+const (
+	largest = 24 << 20
+	scanned = 64 << 20
+)
+
+func (t *publicText) size() (n int) {
+	for _, text := range t.bare {
+		n += len(text)
+	}
+	return n
 }
 
-func (t *publicText) has(bare []byte) bool {
-	return bytes.Contains(t.values, bare) || bytes.Contains(t.all, bare) || bytes.Contains(t.keys, bare) || bytes.Contains(t.decoded, bare)
+func (t *publicText) has(bare []byte) bool { return t.contains(bare, values, all, keys, decoded) }
+
+// contains reports whether one of the texts in bare has a part. Only one that is apart has line breaks before or after letters that others do not
+// have, so the index need not know which of them has it.
+func (t *publicText) contains(part []byte, in ...int) bool {
+	if t.index != nil && len(t.index.Lookup(part, 1)) > 0 {
+		return true
+	}
+	for _, i := range in {
+		text := t.bare[i][max(0, t.indexed[i]-len(part)):]
+		if t.compared += len(text); bytes.Contains(text, part) {
+			return true
+		}
+	}
+	if t.index == nil && t.compared > scanned && t.size() <= largest {
+		t.index = suffixarray.New(bytes.Join(t.bare[:], []byte{0}))
+		for i, text := range t.bare {
+			t.indexed[i] = len(text)
+		}
+	}
+	return false
 }
 
 // metadata are the fields of metadata that a user can write.
@@ -457,12 +489,12 @@ func addAny(to sink, v any) {
 }
 
 func (t *publicText) key(key string) {
-	t.keys, t.all = appendBare(t.keys, key), appendBare(t.all, key)
+	t.bare[keys], t.bare[all] = appendBare(t.bare[keys], key), appendBare(t.bare[all], key)
 	t.add(key)
 }
 
 func (t *publicText) value(text string) {
-	t.values, t.all = appendBare(t.values, text), appendBare(t.all, text)
+	t.bare[values], t.bare[all] = appendBare(t.bare[values], text), appendBare(t.bare[all], text)
 	t.joined = append(t.joined, text...)
 	t.add(text)
 }
@@ -471,7 +503,7 @@ func (t *publicText) add(text string) {
 	t.count++
 	t.folded = append(append(t.folded, secretvalues.Fold(text)...), '\n')
 	bare := appendBare(nil, text)
-	if t.apart = append(append(t.apart, bare...), '\n'); len(bare) < shortestJoined {
+	if t.bare[apart] = append(append(t.bare[apart], bare...), '\n'); len(bare) < shortestJoined {
 		t.whole[string(bare)] = true
 	}
 	if t.left -= len(text); t.left >= 0 {
@@ -481,10 +513,11 @@ func (t *publicText) add(text string) {
 
 // decode adds what is decoded from a text.
 func (t *publicText) decode(text string) {
-	for decoded := range secretvalues.Decoded(text) {
-		t.folded = append(append(t.folded, decoded...), '\n')
-		bare := appendBare(nil, string(decoded))
-		t.decoded, t.apart = append(append(t.decoded, bare...), '\n'), append(append(t.apart, bare...), '\n')
+	for plain := range secretvalues.Decoded(text) {
+		t.folded = append(append(t.folded, plain...), '\n')
+		bare := appendBare(nil, string(plain))
+		t.bare[decoded] = append(append(t.bare[decoded], bare...), '\n')
+		t.bare[apart] = append(append(t.bare[apart], bare...), '\n')
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 	// Mark replaces a value of a Secret.
 	Mark = "[redacted]"
 	// tooMuch replaces a whole text.
-	tooMuch = "[redacted: the Secrets of this object, or the objects that a hook gets, are too large to search this text for the values of Secrets]"
+	tooMuch = "[redacted: the Secrets of this object are too large to search this text for their values]"
 )
 
 // maxSize is the size of the values of Secrets, in bytes, up to which texts are searched.
@@ -322,7 +322,7 @@ func withoutAll(text string) string {
 // search returns the words of each text that have a part of a value. enough is false if it cannot be searched.
 func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
 	values, enough := r.values()
-	if !enough || r.public.isUsedUp() {
+	if !enough {
 		return nil, false
 	}
 	secret = make([][]span, len(texts))
@@ -335,7 +335,7 @@ func (r *Redactor) search(texts []string) (secret [][]span, enough bool) {
 		}
 		secret[i] = wordsAt(texts[i], merged(found))
 	}
-	return secret, !r.public.isUsedUp() // what was found last may be public
+	return secret, true
 }
 
 // without returns text with each secret word replaced.

@@ -105,6 +105,31 @@ type searched struct {
 type places struct {
 	parts  []place // where a part of a value may be
 	starts []place // where a text may begin
+
+	entries map[uint32][]place // parts by their entries; nil: not made yet
+	begins  map[start][]place  // starts by what is there; nil: not made yet
+}
+
+func (p *places) byEntry() map[uint32][]place {
+	if p.entries == nil {
+		p.entries = map[uint32][]place{}
+		for _, part := range p.parts {
+			entry := entryOf(part.hash)
+			p.entries[entry] = append(p.entries[entry], part)
+		}
+	}
+	return p.entries
+}
+
+func (p *places) byStart(text []byte) map[start][]place {
+	if p.begins == nil {
+		p.begins = map[start][]place{}
+		for _, one := range p.starts {
+			s := startOf(text[one.at:])
+			p.begins[s] = append(p.begins[s], one)
+		}
+	}
+	return p.begins
 }
 
 // A place is where a gram or a start is in a reading.
@@ -188,38 +213,56 @@ func (f *few) in(v *Values) bool {
 	return false
 }
 
-// costOfPlace is what it costs to look for one place in one of the values, in bytes that are compared.
-const costOfPlace = 8
-
-// search adds what is in v to the runs. all: the filter does not have v.
+// search adds what is in v to the runs. all: the filter does not have v. A text and a value may have many grams in common with other values, so
+// the shorter of both is looked up in the other one.
 func (s *searched) search(v *Values, all bool) {
 	in := &s.some
 	if all {
 		in = &s.all
 	}
-	if s.left -= costOfPlace * (len(in.parts) + len(in.starts)); s.left < 0 {
-		s.runs = append(s.runs, run{0, len(s.Text)})
+	if len(in.parts) <= len(v.parts.table) {
+		for _, p := range in.parts {
+			if v.parts.has(p.hash) {
+				s.runs = append(s.runs, run{p.at, p.at + Part})
+			}
+		}
+	} else {
+		at := in.byEntry()
+		for _, entry := range v.parts.table {
+			for _, p := range at[entry] {
+				if v.parts.has(p.hash) {
+					s.runs = append(s.runs, run{p.at, p.at + Part})
+				}
+			}
+		}
+	}
+	if len(in.starts) <= len(v.whole.lengths) {
+		for _, p := range in.starts {
+			s.startsAt(v, p.at)
+		}
 		return
 	}
-	for _, p := range in.parts {
-		if v.parts.has(p.hash) {
-			s.runs = append(s.runs, run{p.at, p.at + Part})
+	at := in.byStart(s.Text)
+	for start := range v.whole.lengths {
+		for _, p := range at[start] {
+			s.startsAt(v, p.at)
 		}
 	}
-	for _, p := range in.starts {
-		start := startOf(s.Text[p.at:])
-		if !v.whole.maybe(start) {
-			continue
-		}
-		if n, _ := v.whole.at(s.Text, p.at, start, every, &s.left); n > 0 {
-			s.runs = append(s.runs, run{p.at, p.at + n})
-		} else if n := s.clipped(p.at); n > 0 && v.whole.hasLonger(start, n) {
-			s.runs = append(s.runs, run{p.at, p.at + n})
-		}
-		if s.left < 0 {
-			s.runs = append(s.runs, run{0, len(s.Text)})
-			return
-		}
+}
+
+// startsAt adds the text in v that starts at a place to the runs.
+func (s *searched) startsAt(v *Values, at int) {
+	start := startOf(s.Text[at:])
+	if s.left < 0 || !v.whole.maybe(start) {
+		return
+	}
+	if n, _ := v.whole.at(s.Text, at, start, every, &s.left); n > 0 {
+		s.runs = append(s.runs, run{at, at + n})
+	} else if n := s.clipped(at); n > 0 && v.whole.hasLonger(start, n) {
+		s.runs = append(s.runs, run{at, at + n})
+	}
+	if s.left < 0 {
+		s.runs = append(s.runs, run{0, len(s.Text)})
 	}
 }
 

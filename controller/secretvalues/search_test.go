@@ -65,3 +65,27 @@ func TestEqualValuesAreFoundOnce(t *testing.T) {
 		t.Errorf("found %d and %d places, want 100 and 1", len(found[0]), len(found[1]))
 	}
 }
+
+// A text with more grams than a value is looked up by those of the value, with the same result.
+func TestLongTextsBesideShortValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var values []*Values
+	var text strings.Builder
+	for i := range 300 {
+		value := benchValue(r, 30) + "=" + benchValue(r, 12)
+		v := newValues([]string{value})
+		if i%2 == 0 {
+			v.know()
+		}
+		values = append(values, v)
+		fmt.Fprintf(&text, " it is %s, and ", value)
+	}
+	found := Search([]string{text.String()}, values)
+	if len(found[0]) < 300 {
+		t.Errorf("%d of 300 values are found", len(found[0]))
+	}
+	one := Search([]string{text.String()}, values[:1])
+	if len(one[0]) == 0 || one[0][0].From > 20 || len(one[0]) > 3 {
+		t.Errorf("one value is found at %v", one[0])
+	}
+}

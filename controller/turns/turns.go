@@ -4,7 +4,6 @@ package turns
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"metascript/controller/object"
@@ -23,7 +22,7 @@ type Memory struct {
 	sum     int64
 	held    map[string]int64 // by sharer; what is kept is held too
 	waiting []*waiting       // in their turns
-	some    atomic.Bool      // there are some
+	askers  sync.Map         // map[Asker]bool: those that wait; read without mu, since most reconciles ask whether their parent does
 }
 
 // An Asker is a parent of a controller.
@@ -80,13 +79,34 @@ func (m *Memory) Take(r Request) bool {
 	w := m.waiting[turn]
 	uses := w.kept && w.N >= r.N
 	m.free(w)
-	if w.Request, w.late = r, false; !uses && !m.fits(turn) {
-		m.some.Store(true)
+	if w.Request, w.late = r, false; !uses && !m.fits(turn) && !m.takesFrom(turn) {
+		m.askers.Store(r.Asker, true)
 		return false
 	}
 	m.waiting = slices.Delete(m.waiting, turn, turn+1)
+	m.askers.Delete(r.Asker)
 	m.hold(r.Sharer, r.N)
 	return true
+}
+
+// takesFrom reports whether what waits in this turn fits in the parts that are kept for those behind it, and frees these. So if all come later than
+// their parts are kept, each that comes gets a part nevertheless.
+func (m *Memory) takesFrom(turn int) bool {
+	var freed []*waiting
+	for _, w := range slices.Backward(m.waiting[turn+1:]) {
+		if !w.kept {
+			continue
+		}
+		m.free(w)
+		if freed = append(freed, w); m.fits(turn) {
+			return true
+		}
+	}
+	for _, w := range freed {
+		m.hold(w.Sharer, w.N)
+		w.kept = true
+	}
+	return false
 }
 
 // free ends that the part of w is kept.
@@ -118,12 +138,13 @@ func (q *queueOf) pass(w *waiting) {
 	if w.kept || w.late {
 		return
 	}
+	if !q.sharers[w.Sharer] && q.m.held[w.Sharer]+w.N <= q.m.Most() {
+		q.needed += w.N
+	}
 	if q.sharers == nil {
 		q.sharers = map[string]bool{}
 	}
-	if q.sharers[w.Sharer] = true; q.m.held[w.Sharer]+w.N <= q.m.Most() {
-		q.needed += w.N
-	}
+	q.sharers[w.Sharer] = true // its others wait for this one
 }
 
 // fits reports whether w can have its part after them.
@@ -151,19 +172,21 @@ func (m *Memory) GiveBack(sharer string, n int64) {
 
 // forget drops what waits and of which gone is true.
 func (m *Memory) forget(gone func(Asker) bool) {
-	if !m.some.Load() {
-		return // as after most reconciles
-	}
 	m.mu.Lock()
+	before := len(m.waiting)
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *waiting) bool {
 		is := gone(w.Asker)
 		if is {
 			m.free(w)
+			m.askers.Delete(w.Asker)
 		}
 		return is
 	})
+	fewer := len(m.waiting) < before
 	m.mu.Unlock()
-	m.wake()
+	if fewer {
+		m.wake()
+	}
 }
 
 // wake keeps parts for those whose turn has come, and has them reconciled.
@@ -181,7 +204,6 @@ func (m *Memory) wake() {
 		}
 		q.pass(w)
 	}
-	m.some.Store(len(m.waiting) > 0)
 	m.mu.Unlock()
 	for _, a := range woken {
 		a.Of.RetryNow(a.Parent)
@@ -200,7 +222,11 @@ func (m *Memory) expire(w *waiting) {
 }
 
 // Forget drops the Request of a parent.
-func (m *Memory) Forget(asker Asker) { m.forget(func(a Asker) bool { return a == asker }) }
+func (m *Memory) Forget(asker Asker) {
+	if _, waits := m.askers.Load(asker); waits {
+		m.forget(func(a Asker) bool { return a == asker })
+	}
+}
 
 // ForgetAll drops the Requests of a controller that has ended.
 func (m *Memory) ForgetAll(of Reconciler) { m.forget(func(a Asker) bool { return a.Of == of }) }

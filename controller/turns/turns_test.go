@@ -89,15 +89,15 @@ func TestMemoryIsShared(t *testing.T) {
 		time.Sleep(keptFor + time.Second)
 		m.woken("d1") // and then for d1
 		m.take("b3", 1, false)
-		m.take("c1", 1, false) // it comes late, and has its turn before b3
+		m.take("c1", 1, true) // it comes late, and has its turn before d1
+		m.take("d1", 1, false)
+		m.giveBack("c", 1)
+		m.woken("d1")
 		m.take("d1", 1, true)
-		m.giveBack("d", 1)
-		m.woken("c1")
-		m.take("c1", 1, true)
 		m.giveBack("a", 2)
 		m.woken("b3")
 		m.take("b3", 1, true)
-		m.take("d1", 1, true)
+		m.take("c1", 1, true)
 		for _, sharer := range []string{"b", "b", "c", "d"} {
 			m.giveBack(sharer, 1)
 		}
@@ -144,5 +144,43 @@ func TestParentsThatAreGone(t *testing.T) {
 		if m.sum != 2*quarter || len(m.waiting) != 0 {
 			t.Errorf("%d bytes are held, and %v wait", m.sum, m.waiting)
 		}
+	})
+}
+
+// Those that wait for another one of their sharer do not delay other sharers.
+func TestOwnQueueDelaysNobody(t *testing.T) {
+	testMemory(t, func(m *memoryTest) {
+		m.take("a1", 2, true)
+		for _, parent := range []string{"a2", "a3", "a4"} {
+			m.take(parent, 1, false)
+		}
+		m.take("b1", 2, true)
+		m.giveBack("b", 2)
+		m.giveBack("a", 1)
+		m.woken("a2")
+		m.take("a2", 2, false) // more than before
+		m.take("b1", 1, true)
+	})
+}
+
+// On a server on which each parent comes later than its part is kept, parents get their parts nevertheless.
+func TestLateParents(t *testing.T) {
+	testMemory(t, func(m *memoryTest) {
+		m.take("a1", 2, true)
+		m.take("b1", 2, true)
+		for _, parent := range []string{"c1", "d1", "e1", "f1", "g1", "h1"} {
+			m.take(parent, 2, false)
+		}
+		m.giveBack("a", 2)
+		m.giveBack("b", 2)
+		m.woken("c1", "d1")
+		time.Sleep(keptFor + time.Second)
+		m.woken("e1", "f1")
+		m.take("c1", 2, true)
+		m.take("d1", 2, true)
+		m.giveBack("c", 2)
+		m.woken("e1")
+		m.take("h1", 2, false) // e1 is before it
+		m.take("e1", 2, true)
 	})
 }
