@@ -71,7 +71,7 @@ func TestLongTextsBesideShortValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var values []*Values
 	var text strings.Builder
-	for i := range 300 {
+	for i := range 100 {
 		value := benchValue(r, 30) + "=" + benchValue(r, 12)
 		v := newValues([]string{value})
 		if i%2 == 0 {
@@ -81,11 +81,11 @@ func TestLongTextsBesideShortValues(t *testing.T) {
 		fmt.Fprintf(&text, " it is %s, and ", value)
 	}
 	found := Search([]string{text.String()}, values)
-	if len(found[0]) < 300 {
-		t.Errorf("%d of 300 values are found", len(found[0]))
+	if len(found[0]) < 100 {
+		t.Errorf("%d of 100 values are found", len(found[0]))
 	}
 	one := Search([]string{text.String()}, values[:1])
-	if len(one[0]) == 0 || one[0][0].From > 20 || len(one[0]) > 3 {
+	if len(one[0]) == 0 || slices.ContainsFunc(one[0], func(f Found) bool { return f.To > 60 }) {
 		t.Errorf("one value is found at %v", one[0])
 	}
 }
