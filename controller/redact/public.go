@@ -28,7 +28,6 @@ type public struct {
 	origin   Origin                 // nil: nothing is known
 	made     *publicText            // of all these; nil: not made yet
 	known    map[string]bool        // what was asked of made
-	compared int                    // bytes
 }
 
 // An Origin says who has written objects.
@@ -133,8 +132,6 @@ func (t *publicText) hasPart(part string) bool {
 		return bytes.Contains(t.folded, []byte(part))
 	case len(part) < shortestJoined:
 		return t.has(bare) || t.count <= fewTexts && t.joins(bare)
-	case t.size() > largest:
-		return t.has(bare)
 	default:
 		return t.hasMost(bare) || (t.count <= fewTexts || n >= longJoined) && t.ends(bare)
 	}
@@ -217,16 +214,23 @@ func (p *public) text() *publicText {
 	}
 	for _, set := range p.children.list {
 		for o := range set.All() {
-			child(o)
+			if child(o); t.size() > largest {
+				return t
+			}
 		}
 	}
 	for _, o := range p.owned.list {
-		child(o)
+		if child(o); t.size() > largest {
+			return t
+		}
 	}
 	for _, set := range p.sets.list {
 		for o := range set.All() {
-			if !seen[o.GetUID()] {
-				t.related(o, p.origin, seen)
+			if seen[o.GetUID()] {
+				continue
+			}
+			if t.related(o, p.origin, seen); t.size() > largest {
+				return t
 			}
 		}
 	}
@@ -260,11 +264,13 @@ const (
 // maxDecoded is how many bytes of public texts are decoded: more than the parent can have, which is the first. This costs much more than the rest.
 const maxDecoded = 4 << 20
 
-// largest is the size of public texts up to which parts are compared in other ways than as a whole, and scanned how many bytes are compared before an
-// index is made. How much is compared does not depend on more than the texts, so that what is replaced does not tell how much was found.
+// largest is the size of public texts after which no more children and related objects are added. A parent with all that is decoded from it is smaller.
+// scanned is how many bytes are compared before an index is made, and longest the length of a part from which on it is made at once. How much is
+// compared has no limit that depends on how much was found: what is replaced would tell.
 const (
-	largest = 24 << 20
+	largest = 16 << 20
 	scanned = 64 << 20
+	longest = 256
 )
 
 func (t *publicText) size() (n int) {
@@ -279,6 +285,12 @@ func (t *publicText) has(bare []byte) bool { return t.contains(bare, values, all
 // contains reports whether one of the texts in bare has a part. Only one that is apart has line breaks before or after letters that others do not
 // have, so the index need not know which of them has it.
 func (t *publicText) contains(part []byte, in ...int) bool {
+	if t.index == nil && (t.compared > scanned || len(part) > longest) {
+		t.index = suffixarray.New(bytes.Join(t.bare[:], []byte{0}))
+		for i, text := range t.bare {
+			t.indexed[i] = len(text)
+		}
+	}
 	if t.index != nil && len(t.index.Lookup(part, 1)) > 0 {
 		return true
 	}
@@ -286,12 +298,6 @@ func (t *publicText) contains(part []byte, in ...int) bool {
 		text := t.bare[i][max(0, t.indexed[i]-len(part)):]
 		if t.compared += len(text); bytes.Contains(text, part) {
 			return true
-		}
-	}
-	if t.index == nil && t.compared > scanned && t.size() <= largest {
-		t.index = suffixarray.New(bytes.Join(t.bare[:], []byte{0}))
-		for i, text := range t.bare {
-			t.indexed[i] = len(text)
 		}
 	}
 	return false
@@ -514,6 +520,9 @@ func (t *publicText) add(text string) {
 // decode adds what is decoded from a text.
 func (t *publicText) decode(text string) {
 	for plain := range secretvalues.Decoded(text) {
+		if t.left -= len(plain); t.left < 0 {
+			return
+		}
 		t.folded = append(append(t.folded, plain...), '\n')
 		bare := appendBare(nil, string(plain))
 		t.bare[decoded] = append(append(t.bare[decoded], bare...), '\n')

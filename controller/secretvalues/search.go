@@ -103,22 +103,53 @@ type searched struct {
 }
 
 type places struct {
-	parts  []place // where a part of a value may be
+	parts  []place // where a part of a value may be, except for those that were found
 	starts []place // where a text may begin
 
-	entries map[uint32][]place // parts by their entries; nil: not made yet
+	entries map[uint32][]place // parts, by their entries, if there are many: then parts is empty
 	begins  map[start][]place  // starts by what is there; nil: not made yet
 }
 
-func (p *places) byEntry() map[uint32][]place {
-	if p.entries == nil {
+// manyParts is from how many parts on they are looked up by their entries.
+const manyParts = 64
+
+// take removes the parts that are in v, and calls found with where each is: it need not be looked for in other values. The shorter of both is looked
+// up in the other one.
+func (p *places) take(v *Values, found func(at int)) {
+	if len(p.parts) > manyParts {
 		p.entries = map[uint32][]place{}
-		for _, part := range p.parts {
-			entry := entryOf(part.hash)
-			p.entries[entry] = append(p.entries[entry], part)
+		for _, one := range p.parts {
+			entry := entryOf(one.hash)
+			p.entries[entry] = append(p.entries[entry], one)
+		}
+		p.parts = nil
+	}
+	in := func(one place) bool {
+		is := v.parts.has(one.hash)
+		if is {
+			found(one.at)
+		}
+		return is
+	}
+	p.parts = slices.DeleteFunc(p.parts, in)
+	takeEntry := func(entry uint32) {
+		if all := p.entries[entry]; len(all) > 0 {
+			if all = slices.DeleteFunc(all, in); len(all) > 0 {
+				p.entries[entry] = all
+			} else {
+				delete(p.entries, entry)
+			}
 		}
 	}
-	return p.entries
+	if len(p.entries) <= len(v.parts.table) {
+		for entry := range p.entries {
+			takeEntry(entry)
+		}
+		return
+	}
+	for _, entry := range v.parts.table {
+		takeEntry(entry)
+	}
 }
 
 func (p *places) byStart(text []byte) map[start][]place {
@@ -213,29 +244,13 @@ func (f *few) in(v *Values) bool {
 	return false
 }
 
-// search adds what is in v to the runs. all: the filter does not have v. A text and a value may have many grams in common with other values, so
-// the shorter of both is looked up in the other one.
+// search adds what is in v to the runs. all: the filter does not have v.
 func (s *searched) search(v *Values, all bool) {
 	in := &s.some
 	if all {
 		in = &s.all
 	}
-	if len(in.parts) <= len(v.parts.table) {
-		for _, p := range in.parts {
-			if v.parts.has(p.hash) {
-				s.runs = append(s.runs, run{p.at, p.at + Part})
-			}
-		}
-	} else {
-		at := in.byEntry()
-		for _, entry := range v.parts.table {
-			for _, p := range at[entry] {
-				if v.parts.has(p.hash) {
-					s.runs = append(s.runs, run{p.at, p.at + Part})
-				}
-			}
-		}
-	}
+	in.take(v, func(at int) { s.runs = append(s.runs, run{at, at + Part}) })
 	if len(in.starts) <= len(v.whole.lengths) {
 		for _, p := range in.starts {
 			s.startsAt(v, p.at)
@@ -256,6 +271,7 @@ func (s *searched) startsAt(v *Values, at int) {
 	if s.left < 0 || !v.whole.maybe(start) {
 		return
 	}
+	s.left -= Part // for places where nothing is compared
 	if n, _ := v.whole.at(s.Text, at, start, every, &s.left); n > 0 {
 		s.runs = append(s.runs, run{at, at + n})
 	} else if n := s.clipped(at); n > 0 && v.whole.hasLonger(start, n) {

@@ -89,3 +89,25 @@ func TestLongTextsBesideShortValues(t *testing.T) {
 		t.Errorf("one value is found at %v", one[0])
 	}
 }
+
+// A place of a text that is in one value is not looked for in others, so that many values with the same grams cost no more than one.
+func TestPlacesAreFoundOnce(t *testing.T) {
+	var values []*Values
+	for i := range 500 {
+		v := newValues([]string{fmt.Sprintf("%04d", i) + strings.Repeat("a", 12)})
+		v.know()
+		values = append(values, v)
+	}
+	text := strings.Repeat("a", 4<<10)
+	readings, others := readingsOf([]string{text}, values)
+	for i, v := range values {
+		for _, r := range readings {
+			r.search(v, others[i])
+		}
+	}
+	for _, r := range readings {
+		if len(r.runs) > len(text) || len(r.some.parts)+len(r.some.entries) > 0 {
+			t.Errorf("%d places are found, and %d are left", len(r.runs), len(r.some.parts)+len(r.some.entries))
+		}
+	}
+}
