@@ -63,17 +63,13 @@ func (u *unique[T]) add(items []T) (added []T) {
 	return added
 }
 
-// add changes what is public. change reports whether something is new.
-func (p *public) add(change func() bool) {
+// addTo adds those of items that are not there yet to one of the lists of p.
+func addTo[T comparable](p *public, u *unique[T], items []T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if change() {
+	if len(u.add(items)) > 0 {
 		p.made = nil
 	}
-}
-
-func addTo[T comparable](u *unique[T], items []T) func() bool {
-	return func() bool { return len(u.add(items)) > 0 }
 }
 
 // addTexts adds texts that are public. What was made stays: a reconcile may add one for each of its writes.
@@ -91,10 +87,9 @@ func (p *public) addTexts(texts []string) {
 }
 
 func (p *public) setOrigin(o Origin) {
-	p.add(func() bool {
-		p.origin = o
-		return true
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.origin, p.made = o, nil
 }
 
 // addAll adds what is public in other.
@@ -103,10 +98,10 @@ func (p *public) addAll(other *public) {
 	texts, objects, sets, children, owned := other.texts.list, other.objects.list, other.sets.list, other.children.list, other.owned.list
 	other.mu.Unlock()
 	p.addTexts(texts)
-	p.add(addTo(&p.objects, objects))
-	p.add(addTo(&p.sets, sets))
-	p.add(addTo(&p.children, children))
-	p.add(addTo(&p.owned, owned))
+	addTo(p, &p.objects, objects)
+	addTo(p, &p.sets, sets)
+	addTo(p, &p.children, children)
+	addTo(p, &p.owned, owned)
 }
 
 // has reports whether a part of a value is public. The part is folded.

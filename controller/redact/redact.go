@@ -157,7 +157,7 @@ func (r *Redactor) AddTexts(texts ...string) {
 // its metadata is public. It ignores nil.
 func (r *Redactor) AddPublic(objects ...*object.Object) {
 	if r != nil {
-		r.public.add(addTo(&r.public.objects, objects))
+		addTo(&r.public, &r.public.objects, objects)
 	}
 }
 
@@ -181,7 +181,7 @@ func (r *Redactor) AddChildren(children ...*object.Object) {
 		return
 	}
 	r.Add(children...)
-	r.public.add(addTo(&r.public.owned, children))
+	addTo(&r.public, &r.public.owned, children)
 }
 
 // AddRequest adds what a hook gets: the Secrets in it, and as public the parent, related objects, and what others than the hook have written
@@ -193,8 +193,8 @@ func (r *Redactor) AddRequest(parent *object.Object, children, related *object.S
 	r.Add(parent)
 	r.AddSets(children, related)
 	r.AddPublic(parent)
-	r.public.add(addTo(&r.public.children, []*object.Set{children}))
-	r.public.add(addTo(&r.public.sets, []*object.Set{related}))
+	addTo(&r.public, &r.public.children, []*object.Set{children})
+	addTo(&r.public, &r.public.sets, []*object.Set{related})
 }
 
 // Kept returns a Redactor with the Secrets and texts of r, and without what is public, which may be large.

@@ -104,10 +104,10 @@ type searched struct {
 
 type places struct {
 	parts  []place // where a part of a value may be, except for those that were found
-	starts []place // where a text may begin
+	starts []int   // where a text may begin
 
 	entries map[uint32][]place // parts, by their entries, if there are many: then parts is empty
-	begins  map[start][]place  // starts by what is there; nil: not made yet
+	begins  map[start][]int    // starts by what is there; nil: not made yet
 }
 
 // manyParts is from how many parts on they are looked up by their entries.
@@ -152,18 +152,18 @@ func (p *places) take(v *Values, found func(at int)) {
 	}
 }
 
-func (p *places) byStart(text []byte) map[start][]place {
+func (p *places) byStart(text []byte) map[start][]int {
 	if p.begins == nil {
-		p.begins = map[start][]place{}
-		for _, one := range p.starts {
-			s := startOf(text[one.at:])
-			p.begins[s] = append(p.begins[s], one)
+		p.begins = map[start][]int{}
+		for _, at := range p.starts {
+			s := startOf(text[at:])
+			p.begins[s] = append(p.begins[s], at)
 		}
 	}
 	return p.begins
 }
 
-// A place is where a gram or a start is in a reading.
+// A place is where a gram is in a reading.
 type place struct {
 	at   int
 	hash uint64 // of the gram
@@ -185,10 +185,10 @@ func newSearched(r *Reading, all bool) *searched {
 	}
 	for i := range max(0, len(r.Text)-shortest+1) {
 		if all {
-			s.all.starts = append(s.all.starts, place{at: i})
+			s.all.starts = append(s.all.starts, i)
 		}
 		if known.has(startOf(r.Text[i:]).hash()) {
-			s.some.starts = append(s.some.starts, place{at: i})
+			s.some.starts = append(s.some.starts, i)
 		}
 	}
 	if !all && len(s.some.parts)+len(s.some.starts) == 0 {
@@ -217,8 +217,8 @@ func fewPlaces(readings []*searched) (f few) {
 				return f
 			}
 		}
-		for _, p := range r.some.starts {
-			if s := startOf(r.Text[p.at:]); !slices.Contains(f.starts, s) {
+		for _, at := range r.some.starts {
+			if s := startOf(r.Text[at:]); !slices.Contains(f.starts, s) {
 				f.starts = append(f.starts, s)
 			}
 			if f.tooMany = f.tooMany || len(f.starts) > mostFew; f.tooMany {
@@ -252,15 +252,15 @@ func (s *searched) search(v *Values, all bool) {
 	}
 	in.take(v, func(at int) { s.runs = append(s.runs, run{at, at + Part}) })
 	if len(in.starts) <= len(v.whole.lengths) {
-		for _, p := range in.starts {
-			s.startsAt(v, p.at)
+		for _, at := range in.starts {
+			s.startsAt(v, at)
 		}
 		return
 	}
-	at := in.byStart(s.Text)
+	begins := in.byStart(s.Text)
 	for start := range v.whole.lengths {
-		for _, p := range at[start] {
-			s.startsAt(v, p.at)
+		for _, at := range begins[start] {
+			s.startsAt(v, at)
 		}
 	}
 }
