@@ -42,11 +42,11 @@ const storedFor = 10 * time.Minute
 // times.
 const storeAgain = 30 * time.Second
 
-// keepIfGood records the version that runs as the last good one, if it is good. It returns the name of the stored copy of the
-// last good version, or "".
-func (v *goodVersions) keepIfGood(ctx context.Context, m *managed) string {
+// keepIfGood records the version that runs as the last good one, if it is good; c is the object as it is written. It returns the name of
+// the stored copy of the last good version, or "".
+func (v *goodVersions) keepIfGood(ctx context.Context, m *managed, c *build.Candidate) string {
 	r := m.active.Load()
-	if r == nil || !v.leads() {
+	if r == nil || !v.leads() || v.isBehind(m, c) {
 		return "" // nothing has run on this server
 	}
 	version := r.Current()
@@ -54,6 +54,14 @@ func (v *goodVersions) keepIfGood(ctx context.Context, m *managed) string {
 		v.keep(ctx, m, version.Loaded.Candidate)
 	}
 	return m.storedGood()
+}
+
+// isBehind reports whether this server began to lead while it ran a version that the server before it had replaced, and has not loaded
+// another one since. A version that is that of the object as it is written was just loaded.
+func (v *goodVersions) isBehind(m *managed, c *build.Candidate) bool {
+	is, r := c.Status.Script, m.active.Load()
+	return v.leads() && r != nil && m.runningAs(c) == nil && m.lastKnownGood.Load() == nil &&
+		is != nil && is.LastGood != "" && is.Digest != r.Current().Loaded.Built.Status.Digest
 }
 
 // keep records that c is good, and stores it if it has a script.

@@ -142,7 +142,6 @@ func (l *loading) loadSpec(ctx context.Context) {
 	if l.result.SpecErr = l.candidate.Resolved.CheckNamespaces(d, l.WatchNamespaces); l.result.SpecErr != nil {
 		return
 	}
-	l.rollback.noteOutcome(ctx, l.record)
 	built, err := l.build(ctx)
 	l.noteSources(err)
 	switch {
@@ -202,7 +201,9 @@ func (l *loading) releaseFinalizers() {
 func (l *loading) build(ctx context.Context) (build.Built, error) {
 	c, m := l.candidate, l.record
 	l.builder = l.sources.builder(m, c)
-	if err := l.sources.read(ctx, m, c, l.builder); err != nil {
+	err := l.sources.read(ctx, m, c, l.builder)
+	l.rollback.noteOutcome(ctx, m, c)
+	if err != nil {
 		return build.Built{}, err
 	}
 	if err := l.rollback.refuseGivenUp(ctx, m, c); err != nil {
@@ -342,7 +343,7 @@ func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id, l.candidate.Tenant())
 	if r := l.record.active.Load(); r != nil {
 		r.SetMetadata(l.candidate.Object)
-		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
+		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record, l.candidate)
 		l.result.GuardPassed = l.record.guard.PassedAs(l.result.Active.Identity)
 		l.result.Snapshot = r.Snapshot()
 		l.result.Failing = l.record.failures.Update(l.result.Failing, r.Current(), time.Now())

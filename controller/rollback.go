@@ -20,8 +20,8 @@ type rollbacker struct {
 	activator *activator
 }
 
-// noteOutcome records the outcome of the version that runs, before another one is activated.
-func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
+// noteOutcome records the outcome of the version that runs, before another one is activated. The sources of c were read.
+func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candidate) {
 	active := m.active.Load()
 	if active == nil {
 		return
@@ -29,7 +29,7 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 	version := active.Current()
 	switch outcome, why := version.Canary.Outcome(time.Now()); outcome {
 	case throttle.Good:
-		r.versions.keepIfGood(ctx, m)
+		r.versions.keepIfGood(ctx, m, c)
 	case throttle.GivenUp:
 		m.giveUp(version.Loaded.Identity, why)
 	}
@@ -62,7 +62,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
-		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !r.isBehind(m, c, loaded) {
+		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !r.versions.isBehind(m, c) {
 			return nil
 		}
 	}
@@ -84,13 +84,6 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		return nil
 	}
 	return err
-}
-
-// isBehind reports whether the server that led before this one ran other scripts than loaded, and kept a good version: this server began
-// to lead before it had loaded them.
-func (r *rollbacker) isBehind(m *managed, c *build.Candidate, loaded *build.Loaded) bool {
-	is := c.Status.Script
-	return r.leads() && m.lastKnownGood.Load() == nil && is != nil && is.LastGood != "" && is.Digest != loaded.Built.Status.Digest
 }
 
 // activateLast loads and activates the last good version.

@@ -14,6 +14,7 @@ import (
 
 	"metascript/controller/build"
 	"metascript/controller/kube"
+	"metascript/controller/lease"
 	"metascript/controller/object"
 	"metascript/controller/spec"
 	"metascript/controller/store"
@@ -216,6 +217,36 @@ func TestCanaryNeedsPossiblePredecessor(t *testing.T) {
 		canary := g.loader.versions.canary(t.Context(), g.record, g.now, g.record.active.Load().Reconciler, nil)
 		if got, _ := canary.Outcome(time.Now()); got != c.want {
 			t.Errorf("%s: the outcome is %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
+	const first, second = "sha256:first", "sha256:second"
+	for _, c := range []struct {
+		name   string
+		change func(g *givenUp)
+		kept   bool
+	}{
+		{"the previous leader ran another one", func(*givenUp) {}, false},
+		{"it is that of the object as it is", func(g *givenUp) { g.now.Identity = "first" }, true},
+		{"the previous leader ran it too", func(g *givenUp) { g.now.Status.Script.Digest = first }, true},
+		{"there was no previous leader", func(g *givenUp) { g.now.Status.Script = nil }, true},
+		{"the previous leader kept none", func(g *givenUp) { g.now.Status.Script.LastGood = "" }, true},
+		{"this server has kept one since", func(g *givenUp) { g.record.lastKnownGood.Store(&goodVersion{Candidate: *g.now}) }, true},
+		{"this server does not lead", func(g *givenUp) { g.leading = lease.NewGate() }, false},
+	} {
+		g := newGivenUp(t)
+		g.now.Status.Script.Digest = second
+		run(t, g.record, "first", throttle.NoCanary())
+		loaded := g.record.active.Load().Current().Loaded
+		loaded.Candidate, loaded.Built.Status.Digest = version(t, "first"), first
+		loaded.Candidate.Identity = "first"
+		c.change(g)
+		g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
+		good := g.record.lastKnownGood.Load()
+		if kept := good != nil && good.Identity == "first"; kept != c.kept {
+			t.Errorf("%s: it is kept: %t", c.name, kept)
 		}
 	}
 }
