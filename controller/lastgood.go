@@ -50,18 +50,24 @@ func (v *goodVersions) keepIfGood(ctx context.Context, m *managed, c *build.Cand
 		return "" // nothing has run on this server
 	}
 	version := r.Current()
-	if outcome, _ := version.Canary.Outcome(time.Now()); outcome == throttle.Good && version.Loaded.Built.Missing == "" {
+	if outcome, _ := version.Canary.Outcome(time.Now()); outcome == throttle.Good && version.Loaded.Built.Missing == "" && m.givenUp(version.Loaded.Identity) == nil {
 		v.keep(ctx, m, version.Loaded.Candidate)
 	}
 	return m.storedGood()
 }
 
-// isBehind reports whether this server began to lead while it ran a version that the server before it had replaced, and has not loaded
-// another one since. A version that is that of the object as it is written was just loaded.
+// isBehind reports whether what runs is a version that the server which led before had replaced: this one began to lead before it had loaded the
+// other one. A version that is that of the object as it is written was just loaded.
 func (v *goodVersions) isBehind(m *managed, c *build.Candidate) bool {
-	is, r := c.Status.Script, m.active.Load()
-	return v.leads() && r != nil && m.runningAs(c) == nil && m.lastKnownGood.Load() == nil &&
-		is != nil && is.LastGood != "" && is.Digest != r.Current().Loaded.Built.Status.Digest
+	r := m.active.Load()
+	if r == nil || !v.leads() || m.runningAs(c) != nil {
+		return false
+	}
+	is, loaded := c.Status.Script, r.Current().Loaded
+	if m.lastKnownGood.Load() == nil && is != nil && is.LastGood != "" && is.Digest != loaded.Built.Status.Digest {
+		m.behind = loaded // the status that this server writes shows this version
+	}
+	return m.behind == loaded
 }
 
 // keep records that c is good, and stores it if it has a script.

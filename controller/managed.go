@@ -57,6 +57,7 @@ type managed struct {
 	summary atomic.Pointer[metrics.StatusSummary]
 
 	guard           guard.Guard            // decides whether the candidate may run
+	behind          *build.Loaded          // a version that the server which led before had replaced; nil: none ran when this server began to lead
 	lastGivenUp     *givenUpVersion        // nil: no version was given up
 	givenUpKnown    bool                   // lastGivenUp is newer than what the status says
 	loadBackoff     throttle.LoadBackoff   // of the candidate

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"metascript/controller/build"
@@ -20,8 +21,14 @@ type rollbacker struct {
 	activator *activator
 }
 
-// noteOutcome records the outcome of the version that runs, before another one is activated. The sources of c were read.
+// noteOutcome records the outcome of the version that runs, before another one is activated, and which version the server that led before gave up.
+// The sources of c were read.
 func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candidate) {
+	// The status has what the previous leader recorded. Once this server leads, its own record is newer.
+	if is := c.Status.Script; !m.givenUpKnown && is != nil && is.GivenUp != "" {
+		m.giveUp(strings.TrimPrefix(is.GivenUp, "sha256:"), &throttle.GivenUpError{Reason: status.GivenUpReason(c.Status.Conditions)})
+	}
+	m.givenUpKnown = m.givenUpKnown || r.leads()
 	active := m.active.Load()
 	if active == nil {
 		return
@@ -35,14 +42,8 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candi
 	}
 }
 
-// refuseGivenUp returns an error if c was given up, by this server or by the one that led before. It accepts c if there is no other
-// version to roll back to.
+// refuseGivenUp returns an error if c was given up. It accepts c if there is no other version to roll back to.
 func (r *rollbacker) refuseGivenUp(ctx context.Context, m *managed, c *build.Candidate) error {
-	// The status has what the previous leader recorded. Once this server leads, its own record is newer.
-	if !m.givenUpKnown && c.Status.Script != nil && m.givenUp(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
-		m.giveUp(c.Identity, &throttle.GivenUpError{Reason: status.GivenUpReason(c.Status.Conditions)})
-	}
-	m.givenUpKnown = m.givenUpKnown || r.leads()
 	why := m.givenUp(c.Identity)
 	if why == nil {
 		return nil // another version that was given up and still runs is replaced when c is activated

@@ -235,6 +235,13 @@ func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
 		{"the previous leader kept none", func(g *givenUp) { g.now.Status.Script.LastGood = "" }, true},
 		{"this server has kept one since", func(g *givenUp) { g.record.lastKnownGood.Store(&goodVersion{Candidate: *g.now}) }, true},
 		{"this server does not lead", func(g *givenUp) { g.leading = lease.NewGate() }, false},
+		{"this server has written the status since", func(g *givenUp) {
+			g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
+			g.now.Status.Script.Digest = first
+		}, false},
+		{"the previous leader gave it up", func(g *givenUp) {
+			g.now.Identity, g.now.Status.Script.GivenUp = "first", "sha256:first"
+		}, false},
 	} {
 		g := newGivenUp(t)
 		g.now.Status.Script.Digest = second
@@ -244,6 +251,7 @@ func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
 		loaded.Candidate.Identity = "first"
 		c.change(g)
 		g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
+		g.loader.versions.keepIfGood(t.Context(), g.record, g.now)
 		good := g.record.lastKnownGood.Load()
 		if kept := good != nil && good.Identity == "first"; kept != c.kept {
 			t.Errorf("%s: it is kept: %t", c.name, kept)

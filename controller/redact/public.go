@@ -3,7 +3,10 @@ package redact
 import (
 	"bytes"
 	"index/suffixarray"
+	"iter"
 	"maps"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,10 +124,10 @@ func (p *public) has(part string) bool {
 
 // hasPart is has of public.
 func (t *publicText) hasPart(part string) bool {
-	bare := appendBare(nil, part)
+	bare, between := divided(nil, nil, part)
 	switch n := len(bare); {
 	case n == 0:
-		return bytes.Contains(t.folded, []byte(part))
+		return bytes.Contains(t.between, between)
 	case len(part) < shortestJoined:
 		return t.has(bare) || t.count <= fewTexts && t.joins(bare)
 	default:
@@ -157,13 +160,12 @@ func (t *publicText) joins(bare []byte) bool {
 // another one, of a constant or of an escape that are by chance those of the value.
 const slack = 2
 
-// hasMost reports whether bare is a part of a public text, but for slack characters at its ends.
+// hasMost reports whether bare is a part of a public text, but for slack characters at its ends, and no more than a sixth.
 func (t *publicText) hasMost(bare []byte) bool {
-	for skip := range slack + 1 {
-		for cut := range slack + 1 {
-			if n := len(bare) - skip - cut; n >= len(bare)-len(bare)/6 && n > 0 && t.has(bare[skip:len(bare)-cut]) {
-				return true
-			}
+	most := min(len(bare)/6, 2*slack)
+	for skip := max(0, most-slack); skip <= min(most, slack); skip++ { // with fewer, more of it would have to be public
+		if t.has(bare[skip : len(bare)-(most-skip)]) {
+			return true
 		}
 	}
 	return false
@@ -177,29 +179,81 @@ func (t *publicText) ends(bare []byte) bool {
 	if len(bare) > longestJoined {
 		return false
 	}
-	first, second := make([]byte, 0, len(bare)+1), make([]byte, 0, len(bare)+1)
+	if t.makeIndex(); t.index != nil {
+		for i := 1; i < len(bare); i++ {
+			if t.contains(append(slices.Clone(bare[:i]), '\n'), apart) && t.contains(append([]byte{'\n'}, bare[i:]...), apart) {
+				return true
+			}
+		}
+		return false
+	}
+	t.compared += 2 * len(t.bare[apart])
+	first := endsOfLines(bare, slices.Values(t.bare[apart]))
+	reversed := slices.Clone(bare)
+	slices.Reverse(reversed)
+	second := endsOfLines(reversed, backward(t.bare[apart]))
 	for i := 1; i < len(bare); i++ {
-		first = append(append(first[:0], bare[:i]...), '\n')
-		second = append(append(second[:0], '\n'), bare[i:]...)
-		if t.contains(first, apart) && t.contains(second, apart) {
+		if first[i] && second[len(bare)-i] {
 			return true
 		}
 	}
 	return false
 }
 
+func backward(text []byte) iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		for _, c := range slices.Backward(text) {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// endsOfLines returns for each n whether a line of text, which ends with a line break, ends with the first n bytes of part. The algorithm is that of
+// Knuth, Morris and Pratt: "Fast Pattern Matching in Strings", SIAM Journal on Computing 6 (1977).
+func endsOfLines(part []byte, text iter.Seq[byte]) []bool {
+	shorter := make([]int, len(part)+1) // for each n, the longest beginning of part with which its first n bytes end
+	for i, n := 1, 0; i < len(part); i++ {
+		for n > 0 && part[n] != part[i] {
+			n = shorter[n]
+		}
+		if part[n] == part[i] {
+			n++
+		}
+		shorter[i+1] = n
+	}
+	ends, n := make([]bool, len(part)+1), 0
+	for c := range text {
+		if c == '\n' {
+			for ; n > 0 && !ends[n]; n = shorter[n] {
+				ends[n] = true
+			}
+			n = 0
+			continue
+		}
+		for n > 0 && (n == len(part) || part[n] != c) {
+			n = shorter[n]
+		}
+		if part[n] == c {
+			n++
+		}
+	}
+	return ends
+}
+
 // text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
-	t := &publicText{left: maxDecoded, whole: map[string]bool{}, bare: [5][]byte{apart: {'\n'}}}
+	t := &publicText{whole: map[string]bool{}, bare: [4][]byte{apart: {'\n'}}}
 	for _, text := range p.texts.list {
 		t.value(text)
 	}
 	for _, o := range p.objects.list {
 		addObject(t, o)
 	}
-	if t.left >= len(t.joined) {
-		t.decode(string(t.joined)) // a script may join the parts of what it decodes
-	}
+	t.decode(string(t.joined), math.MaxInt) // a script may join the parts of what it decodes
+	t.limited, t.left, t.joined = true, maxDecoded, nil
+	defer func() { t.limited = false }()
 	seen := map[types.UID]bool{} // children, and parents of related objects
 	child := func(o *object.Object) {
 		if uid := o.GetUID(); uid != "" {
@@ -233,39 +287,39 @@ func (p *public) text() *publicText {
 }
 
 // A publicText is the text of public objects. The letters and digits are those of all values, of all keys, of both in their order, and of
-// what is decoded from them.
+// each text, also those that are decoded from them.
 type publicText struct {
-	folded []byte
-	joined []byte          // all values as they are
-	bare   [5][]byte       // letters and digits
-	whole  map[string]bool // the short texts
-	count  int             // of texts
-	left   int             // how many bytes may still be decoded
+	between []byte          // the texts, with one letter in place of each run of letters and digits
+	joined  []byte          // the values of the parent as they are
+	bare    [4][]byte       // letters and digits
+	whole   map[string]bool // the short texts
+	count   int             // of texts
+
+	limited bool // what is added is no text of the parent,
+	left    int  // so that this many bytes may be decoded
 
 	compared int                // how many bytes were compared
 	index    *suffixarray.Index // of the first bytes of each of bare, as indexed says; nil: not made
-	indexed  [5]int
+	indexed  [4]int
 }
 
 // What is in publicText.bare.
 const (
-	values  = iota // of all values
-	keys           // of all keys
-	all            // of both in their order
-	decoded        // of what is decoded from them
-	apart          // of each of these, after a line break
+	values = iota // of all values
+	keys          // of all keys
+	all           // of both in their order
+	apart         // of each text, and of what is decoded from it, after a line break
 )
 
-// maxDecoded is how many bytes of public texts are decoded: more than the parent can have, which is the first. This costs much more than the rest.
+// maxDecoded is how many bytes of children and related objects are decoded, and of what is decoded from them. All of the parent is decoded.
 const maxDecoded = 4 << 20
 
-// largest is the size of public texts after which no more children and related objects are added. A parent with all that is decoded from it is smaller.
-// scanned is how many bytes are compared before an index is made, and longest the length of a part from which on it is made at once. How much is
-// compared has no limit that depends on how much was found: what is replaced would tell.
+// largest is the size of public texts after which no more children and related objects are added. A parent is always added, with all that is decoded
+// from it. indexCost is how many bytes can be compared in the time in which an index of one byte is made. How much is compared has no limit that
+// depends on how much was found: what is replaced would tell.
 const (
-	largest = 16 << 20
-	scanned = 64 << 20
-	longest = 256
+	largest   = 8 << 20
+	indexCost = 64
 )
 
 func (t *publicText) size() (n int) {
@@ -275,18 +329,12 @@ func (t *publicText) size() (n int) {
 	return n
 }
 
-func (t *publicText) has(bare []byte) bool { return t.contains(bare, values, all, keys, decoded) }
+func (t *publicText) has(bare []byte) bool { return t.contains(bare, values, all, keys, apart) }
 
 // contains reports whether one of the texts in bare has a part. Only one that is apart has line breaks before or after letters that others do not
 // have, so the index need not know which of them has it.
 func (t *publicText) contains(part []byte, in ...int) bool {
-	if t.index == nil && (t.compared > scanned || len(part) > longest) {
-		t.index = suffixarray.New(bytes.Join(t.bare[:], []byte{0}))
-		for i, text := range t.bare {
-			t.indexed[i] = len(text)
-		}
-	}
-	if t.index != nil && len(t.index.Lookup(part, 1)) > 0 {
+	if t.makeIndex(); t.index != nil && len(t.index.Lookup(part, 1)) > 0 {
 		return true
 	}
 	for _, i := range in {
@@ -296,6 +344,17 @@ func (t *publicText) contains(part []byte, in ...int) bool {
 		}
 	}
 	return false
+}
+
+// makeIndex makes the index if so much was compared that it would have cost no more.
+func (t *publicText) makeIndex() {
+	if t.index != nil || t.compared <= indexCost*t.size() {
+		return
+	}
+	t.index = suffixarray.New(bytes.Join(t.bare[:], []byte{0}))
+	for i, text := range t.bare {
+		t.indexed[i] = len(text)
+	}
 }
 
 // metadata are the fields of metadata that a user can write.
@@ -490,47 +549,66 @@ func addAny(to sink, v any) {
 }
 
 func (t *publicText) key(key string) {
-	t.bare[keys], t.bare[all] = appendBare(t.bare[keys], key), appendBare(t.bare[all], key)
-	t.add(key)
+	bare := t.add(key)
+	t.bare[keys], t.bare[all] = append(t.bare[keys], bare...), append(t.bare[all], bare...)
 }
 
 func (t *publicText) value(text string) {
-	t.bare[values], t.bare[all] = appendBare(t.bare[values], text), appendBare(t.bare[all], text)
-	t.joined = append(t.joined, text...)
-	t.add(text)
+	if !t.limited {
+		t.joined = append(t.joined, text...)
+	}
+	bare := t.add(text)
+	t.bare[values], t.bare[all] = append(t.bare[values], bare...), append(t.bare[all], bare...)
 }
 
-func (t *publicText) add(text string) {
+// add adds a text, and what is decoded from it. It returns its letters and digits.
+func (t *publicText) add(text string) []byte {
 	t.count++
-	t.folded = append(append(t.folded, secretvalues.Fold(text)...), '\n')
-	bare := appendBare(nil, text)
-	if t.bare[apart] = append(append(t.bare[apart], bare...), '\n'); len(bare) < shortestJoined {
+	from := len(t.bare[apart])
+	t.addLine(text)
+	bare := t.bare[apart][from : len(t.bare[apart])-1]
+	if len(bare) < shortestJoined {
 		t.whole[string(bare)] = true
 	}
-	if t.left -= len(text); t.left >= 0 {
-		t.decode(text)
+	if !t.limited {
+		t.decode(text, math.MaxInt)
+	} else if t.left -= len(text); t.left >= 0 {
+		t.left = t.decode(text, t.left)
 	}
+	return bare
 }
 
-// decode adds what is decoded from a text.
-func (t *publicText) decode(text string) {
+// addLine adds a text as a line of its own.
+func (t *publicText) addLine(text string) {
+	bare, between := divided(t.bare[apart], t.between, text)
+	t.bare[apart], t.between = append(bare, '\n'), append(between, '\n')
+}
+
+// decode adds what is decoded from a text, at most most bytes. It returns how many are left.
+func (t *publicText) decode(text string, most int) int {
 	for plain := range secretvalues.Decoded(text) {
-		if t.left -= len(plain); t.left < 0 {
-			return
+		if most -= len(plain); most < 0 {
+			break
 		}
-		t.folded = append(append(t.folded, plain...), '\n')
-		bare := appendBare(nil, string(plain))
-		t.bare[decoded] = append(append(t.bare[decoded], bare...), '\n')
-		t.bare[apart] = append(append(t.bare[apart], bare...), '\n')
+		t.addLine(string(plain))
 	}
+	return most
 }
 
-// appendBare appends the letters and digits of a text, in lower case.
-func appendBare(dst []byte, text string) []byte {
+// divided appends the letters and digits of a text, in lower case, to bare, and the text with one letter in place of each run of these to between.
+func divided(bare, between []byte, text string) (newBare, newBetween []byte) {
+	word := false
 	for _, c := range []byte(secretvalues.Fold(text)) {
-		if isWord(c) {
-			dst = append(dst, c)
+		is := isWord(c)
+		if is {
+			bare = append(bare, c)
+		}
+		if !is || !word {
+			between = append(between, 'a')
+		}
+		if word = is; !is {
+			between[len(between)-1] = c
 		}
 	}
-	return dst
+	return bare, between
 }

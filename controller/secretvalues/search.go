@@ -2,6 +2,8 @@ package secretvalues
 
 import (
 	"bytes"
+	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -22,25 +24,13 @@ type Found struct {
 // Parts of values that overlap are one.
 func Search(texts []string, values []*Values) (found [][]Found) {
 	found = make([][]Found, len(texts))
-	readings, others := readingsOf(texts, values)
+	s := newSearch(texts, values)
 	tiny := make([]map[string][]Found, len(texts))
 	for i, text := range texts {
 		tiny[i] = inQuotes(text)
 	}
-	few := fewPlaces(readings)
 	for i, v := range values {
-		if others[i] || few.tooMany || few.in(v) {
-			for _, r := range readings {
-				if r.left < 0 {
-					continue // all of it is found
-				}
-				r.search(v, others[i])
-				if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
-					r.runs = joined(r.runs)
-					r.most = 2 * len(r.runs)
-				}
-			}
-		}
+		s.in(i, v)
 		if len(v.tiny) == 0 {
 			continue
 		}
@@ -53,7 +43,7 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 			}
 		}
 	}
-	for _, r := range readings {
+	for _, r := range s.readings {
 		for _, run := range joined(r.runs) {
 			found[r.text] = append(found[r.text], Found{r.Begins(run.from), r.Ends(run.to - 1), string(r.Text[run.from:run.to])})
 		}
@@ -61,198 +51,233 @@ func Search(texts []string, values []*Values) (found [][]Found) {
 	return found
 }
 
-// readingsOf returns the readings of texts that may have a value, and says which of values the filter did not have when they were made: what it
-// has changes meanwhile.
-func readingsOf(texts []string, values []*Values) (readings []*searched, others []bool) {
-	now, some := known.now(), false
-	others = make([]bool, len(values))
-	for i, v := range values {
-		others[i] = !keeps(v.age.Load(), now)
-		some = some || others[i]
-	}
-	for i, text := range texts {
-		for reading := range Readings(text) {
-			if s := newSearched(reading, some); s != nil {
-				s.text = i
-				readings = append(readings, s)
-			}
-		}
-	}
-	if known.now() != now {
-		return readingsOf(texts, values) // another generation began
-	}
-	return readings, others
+// A search has the readings of all texts, and the places in them that may have a value. Most places are in no value at all, which the filter says,
+// so that each value is compared with the others only.
+type search struct {
+	readings []*searched
+	some     places
+	all      places // those that the filter does not have too; none if it has all values
+	others   []bool // which of the values the filter did not have when the readings were made: what it has changes meanwhile
+	few      []start
+	isFew    bool // most values have none of the places: they are in some, and begin with one of few
 }
 
-// manyRuns is from how many runs on those that overlap are joined before all values were searched.
-const manyRuns = 1 << 16
-
-// A run is a part of the text of a reading.
-type run struct{ from, to int }
-
-// A searched is a reading in which values are searched. Most of its places are in no value at all, which the filter says, so that each value is
-// compared with the others only.
+// A searched is a reading in which values are searched.
 type searched struct {
 	*Reading
 	text int // the index of the text
-	some places
-	all  places // those that the filter does not have too; none if it has all values
+	some starts
+	all  starts // as in search
 	runs []run  // what was found
 	most int    // how many runs there may be before they are joined
 	left int    // how many bytes may still be compared; below zero: all of it is found
 }
 
-type places struct {
-	parts  []place // where a part of a value may be, except for those that were found
-	starts []int   // where a text may begin
+// A run is a part of the text of a reading.
+type run struct{ from, to int }
 
-	entries map[uint32][]place // parts, by their entries, if there are many: then parts is empty
-	begins  map[start][]int    // starts by what is there; nil: not made yet
+// manyRuns is from how many runs on those that overlap are joined before all values were searched.
+const manyRuns = 1 << 16
+
+func newSearch(texts []string, values []*Values) *search {
+	s, now, all := &search{others: make([]bool, len(values))}, known.now(), false
+	for i, v := range values {
+		s.others[i] = !keeps(v.age.Load(), now)
+		all = all || s.others[i]
+	}
+	for i, text := range texts {
+		for reading := range Readings(text) {
+			s.add(reading, i, all)
+		}
+	}
+	if known.now() != now {
+		return newSearch(texts, values) // another generation began
+	}
+	s.some.sort()
+	s.all.sort()
+	s.few, s.isFew = s.fewStarts()
+	s.isFew = s.isFew && len(s.some.groups) <= mostFew
+	return s
 }
 
-// manyParts is from how many parts on they are looked up by their entries.
-const manyParts = 64
-
-// take removes the parts that are in v, and calls found with where each is: it need not be looked for in other values. The shorter of both is looked
-// up in the other one.
-func (p *places) take(v *Values, found func(at int)) {
-	if len(p.parts) > manyParts {
-		p.entries = map[uint32][]place{}
-		for _, one := range p.parts {
-			entry := entryOf(one.hash)
-			p.entries[entry] = append(p.entries[entry], one)
-		}
-		p.parts = nil
-	}
-	in := func(one place) bool {
-		is := v.parts.has(one.hash)
-		if is {
-			found(one.at)
-		}
-		return is
-	}
-	p.parts = slices.DeleteFunc(p.parts, in)
-	takeEntry := func(entry uint32) {
-		if all := p.entries[entry]; len(all) > 0 {
-			if all = slices.DeleteFunc(all, in); len(all) > 0 {
-				p.entries[entry] = all
-			} else {
-				delete(p.entries, entry)
-			}
-		}
-	}
-	if len(p.entries) <= len(v.parts.table) {
-		for entry := range p.entries {
-			takeEntry(entry)
-		}
-		return
-	}
-	for _, entry := range v.parts.table {
-		takeEntry(entry)
-	}
-}
-
-func (p *places) byStart(text []byte) map[start][]int {
-	if p.begins == nil {
-		p.begins = map[start][]int{}
-		for _, at := range p.starts {
-			s := startOf(text[at:])
-			p.begins[s] = append(p.begins[s], at)
-		}
-	}
-	return p.begins
-}
-
-// A place is where a gram is in a reading.
-type place struct {
-	at   int
-	hash uint64 // of the gram
-}
-
-// newSearched returns a reading with the places that may have a value; nil if there is none. all: the filter does not have all values.
-func newSearched(r *Reading, all bool) *searched {
-	s := &searched{Reading: r, left: limitFor(r)}
+// add adds a reading of a text if it has places that may have a value. all: the filter does not have all values.
+func (s *search) add(r *Reading, text int, all bool) {
+	is, n, index := &searched{Reading: r, text: text, left: limitFor(r)}, len(s.some.list), int32(len(s.readings))
 	if !r.Derived {
 		grams(r.Text, func(g gram, at int) {
-			hash := g.hash()
+			one := place{g.hash(), index, int32(at)}
 			if all {
-				s.all.parts = append(s.all.parts, place{at, hash})
+				s.all.list = append(s.all.list, one)
 			}
-			if known.has(hash) {
-				s.some.parts = append(s.some.parts, place{at, hash})
+			if known.has(one.hash) {
+				s.some.list = append(s.some.list, one)
 			}
 		})
 	}
 	for i := range max(0, len(r.Text)-shortest+1) {
 		if all {
-			s.all.starts = append(s.all.starts, i)
+			is.all.at = append(is.all.at, i)
 		}
 		if known.has(startOf(r.Text[i:]).hash()) {
-			s.some.starts = append(s.some.starts, i)
+			is.some.at = append(is.some.at, i)
 		}
 	}
-	if !all && len(s.some.parts)+len(s.some.starts) == 0 {
-		return nil
+	if all || len(s.some.list) > n || len(is.some.at) > 0 {
+		s.readings = append(s.readings, is)
 	}
-	return s
 }
 
-// mostFew is how many grams, and how many starts, are compared with each of the values before the readings are.
+// mostFew is how many grams, and how many starts, are compared with each of the values before the readings are. Mostly all readings of all texts
+// have the same one or two.
 const mostFew = 8
 
-// few are the grams and starts of all readings. Mostly all readings of all texts have the same one or two.
-type few struct {
-	grams   []uint64
-	starts  []start
-	tooMany bool
-}
-
-func fewPlaces(readings []*searched) (f few) {
-	for _, r := range readings {
-		for _, p := range r.some.parts {
-			if !slices.Contains(f.grams, p.hash) {
-				f.grams = append(f.grams, p.hash)
+func (s *search) fewStarts() (few []start, isFew bool) {
+	for _, r := range s.readings {
+		for _, at := range r.some.at {
+			if begin := startOf(r.Text[at:]); !slices.Contains(few, begin) {
+				few = append(few, begin)
 			}
-			if f.tooMany = f.tooMany || len(f.grams) > mostFew; f.tooMany {
-				return f
-			}
-		}
-		for _, at := range r.some.starts {
-			if s := startOf(r.Text[at:]); !slices.Contains(f.starts, s) {
-				f.starts = append(f.starts, s)
-			}
-			if f.tooMany = f.tooMany || len(f.starts) > mostFew; f.tooMany {
-				return f
+			if len(few) > mostFew {
+				return nil, false
 			}
 		}
 	}
-	return f
+	return few, true
 }
 
-// in reports whether v may have one of them.
-func (f *few) in(v *Values) bool {
-	for _, s := range f.starts {
-		if v.whole.maybe(s) {
-			return true
-		}
-	}
-	for _, hash := range f.grams {
-		if v.parts.has(hash) {
-			return true
-		}
-	}
-	return false
+// mayHave reports whether a value that the filter has may be in a text.
+func (s *search) mayHave(v *Values) bool {
+	return !s.isFew ||
+		slices.ContainsFunc(s.few, v.whole.maybe) ||
+		slices.ContainsFunc(s.some.groups, func(g group) bool { return v.parts.has(g.hash) })
 }
 
-// search adds what is in v to the runs. all: the filter does not have v.
-func (s *searched) search(v *Values, all bool) {
+// in adds what is in values[i], which is v, to the runs.
+func (s *search) in(i int, v *Values) {
+	grams := &s.some
+	if s.others[i] {
+		grams = &s.all
+	} else if !s.mayHave(v) {
+		return
+	}
+	grams.take(v, func(p place) {
+		r := s.readings[p.reading]
+		r.runs = append(r.runs, run{int(p.at), int(p.at) + Part})
+	})
+	for _, r := range s.readings {
+		if r.left < 0 {
+			continue // all of it is found
+		}
+		r.starts(v, s.others[i])
+		if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
+			r.runs = joined(r.runs)
+			r.most = 2 * len(r.runs)
+		}
+	}
+}
+
+// A place is where a gram is.
+type place struct {
+	hash        uint64 // of the gram
+	reading, at int32  // the index of the reading, and that in its text
+}
+
+// A places has the places of grams that were not found yet in a value. Those of the same gram are a group: the readings of a text have many grams
+// in common.
+type places struct {
+	list   []place
+	groups []group // sorted by entry
+	found  int     // how many groups are empty
+	bits   []uint64
+}
+
+// A group are the places list[from:to], which have the same gram. It is empty if they were found.
+type group struct {
+	hash     uint64
+	from, to int32
+}
+
+// sort makes the groups.
+func (p *places) sort() {
+	slices.SortFunc(p.list, func(a, b place) int {
+		return cmp.Or(cmp.Compare(entryOf(a.hash), entryOf(b.hash)), cmp.Compare(a.hash, b.hash))
+	})
+	for i, one := range p.list {
+		if n := len(p.groups); n == 0 || p.groups[n-1].hash != one.hash {
+			p.groups = append(p.groups, group{one.hash, int32(i), int32(i)})
+		}
+		p.groups[len(p.groups)-1].to++
+	}
+	p.bits = make([]uint64, 1<<bits.Len(uint(len(p.groups)/8))) // eight bits for each group, so that most entries of others end there
+	for _, g := range p.groups {
+		word, bit := p.bit(entryOf(g.hash))
+		p.bits[word] |= bit
+	}
+}
+
+func (p *places) bit(entry uint32) (word int, bit uint64) {
+	return int(entry/64) & (len(p.bits) - 1), 1 << (entry % 64)
+}
+
+// take calls found with each place whose gram is in v, and removes it: it need not be looked for in other values. The shorter of both is looked up
+// in the other one.
+func (p *places) take(v *Values, found func(place)) {
+	in := func(g *group) {
+		if g.from == g.to || !v.parts.has(g.hash) {
+			return
+		}
+		for _, one := range p.list[g.from:g.to] {
+			found(one)
+		}
+		g.to = g.from
+		p.found++
+	}
+	if len(p.groups) <= len(v.parts.table) {
+		for i := range p.groups {
+			in(&p.groups[i])
+		}
+	} else {
+		for _, entry := range v.parts.table {
+			if word, bit := p.bit(entry); entry == 0 || p.bits[word]&bit == 0 {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(p.groups, entry, func(g group, entry uint32) int { return cmp.Compare(entryOf(g.hash), entry) })
+			for ; i < len(p.groups) && entryOf(p.groups[i].hash) == entry; i++ {
+				in(&p.groups[i])
+			}
+		}
+	}
+	if 2*p.found > len(p.groups) {
+		p.groups = slices.DeleteFunc(p.groups, func(g group) bool { return g.from == g.to })
+		p.found = 0
+	}
+}
+
+// starts has the places of a reading where a text may begin.
+type starts struct {
+	at     []int
+	begins map[start][]int // the same by what is there; nil: not made yet
+}
+
+func (s *starts) byStart(text []byte) map[start][]int {
+	if s.begins == nil {
+		s.begins = map[start][]int{}
+		for _, at := range s.at {
+			begin := startOf(text[at:])
+			s.begins[begin] = append(s.begins[begin], at)
+		}
+	}
+	return s.begins
+}
+
+// starts adds the texts in v to the runs. all: the filter does not have v.
+func (s *searched) starts(v *Values, all bool) {
 	in := &s.some
 	if all {
 		in = &s.all
 	}
-	in.take(v, func(at int) { s.runs = append(s.runs, run{at, at + Part}) })
-	if len(in.starts) <= len(v.whole.lengths) {
-		for _, at := range in.starts {
+	if len(in.at) <= len(v.whole.lengths) {
+		for _, at := range in.at {
 			s.startsAt(v, at)
 		}
 		return

@@ -99,15 +99,62 @@ func TestPlacesAreFoundOnce(t *testing.T) {
 		values = append(values, v)
 	}
 	text := strings.Repeat("a", 4<<10)
-	readings, others := readingsOf([]string{text}, values)
+	s := newSearch([]string{text}, values)
 	for i, v := range values {
-		for _, r := range readings {
-			r.search(v, others[i])
+		s.in(i, v)
+	}
+	for _, r := range s.readings {
+		if len(r.runs) > len(text) || len(s.some.groups) > 0 {
+			t.Errorf("%d places are found, and %d grams are left", len(r.runs), len(s.some.groups))
 		}
 	}
-	for _, r := range readings {
-		if len(r.runs) > len(text) || len(r.some.parts)+len(r.some.entries) > 0 {
-			t.Errorf("%d places are found, and %d are left", len(r.runs), len(r.some.parts)+len(r.some.entries))
+}
+
+// Whatever is looked up in what, each part of a value is found and nothing else.
+func TestEachPartIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func(n int) string { // of a few letters, so that there are common parts by chance
+		text := make([]byte, n)
+		for i := range text {
+			text[i] = "abc"[r.IntN(3)]
+		}
+		return string(text)
+	}
+	for range 50 {
+		var values []*Values
+		in := map[string]bool{} // the parts
+		for range 1 + r.IntN(20) {
+			text := word(10 + r.IntN(1000))
+			v := newValues([]string{text})
+			if r.IntN(3) > 0 {
+				v.know()
+			}
+			values = append(values, v)
+			for i := range len(text) - Part + 1 {
+				in[text[i:i+Part]] = true
+			}
+		}
+		texts := []string{word(20), word(100 + r.IntN(3000)), `\u0061` + word(300)}
+		for n, found := range Search(texts, values) {
+			is, want := make([]bool, len(texts[n])), make([]bool, len(texts[n]))
+			for _, f := range found {
+				for i := f.From; i < f.To; i++ {
+					is[i] = true
+				}
+			}
+			for i := range max(0, len(texts[n])-Part+1) {
+				if in[texts[n][i:i+Part]] {
+					for j := range Part {
+						want[i+j] = true
+					}
+				}
+			}
+			if n == 2 {
+				is, want = is[6+Part:], want[6+Part:] // the escape is a letter of some of them
+			}
+			if !slices.Equal(is, want) {
+				t.Fatalf("%q: found %v", texts[n], found)
+			}
 		}
 	}
 }
