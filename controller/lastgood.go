@@ -46,7 +46,7 @@ const storeAgain = 30 * time.Second
 // the stored copy of the last good version, or "".
 func (v *goodVersions) keepIfGood(ctx context.Context, m *managed, c *build.Candidate) string {
 	r := m.active.Load()
-	if r == nil || !v.leads() || v.isBehind(m, c) {
+	if r == nil || !v.leads() || m.isBehind(c) {
 		return "" // nothing has run on this server
 	}
 	version := r.Current()
@@ -54,20 +54,6 @@ func (v *goodVersions) keepIfGood(ctx context.Context, m *managed, c *build.Cand
 		v.keep(ctx, m, version.Loaded.Candidate)
 	}
 	return m.storedGood()
-}
-
-// isBehind reports whether what runs is a version that the server which led before had replaced: this one began to lead before it had loaded the
-// other one. A version that is that of the object as it is written was just loaded.
-func (v *goodVersions) isBehind(m *managed, c *build.Candidate) bool {
-	r := m.active.Load()
-	if r == nil || !v.leads() || m.runningAs(c) != nil {
-		return false
-	}
-	is, loaded := c.Status.Script, r.Current().Loaded
-	if m.lastKnownGood.Load() == nil && is != nil && is.LastGood != "" && is.Digest != loaded.Built.Status.Digest {
-		m.behind = loaded // the status that this server writes shows this version
-	}
-	return m.behind == loaded
 }
 
 // keep records that c is good, and stores it if it has a script.

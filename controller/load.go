@@ -97,6 +97,7 @@ type loading struct {
 // run loads the object and reports the result in its status. If the object cannot be loaded, the version that ran before
 // stays active, with its spec and its scripts. unreadable is why the spec cannot be read, or nil.
 func (l *loading) run(ctx context.Context, unreadable error) error {
+	l.rollback.readStatus(l.record, l.candidate)
 	switch d := l.candidate.Declaration; {
 	case d.Settings.Paused: // works in an emergency too, even if the spec is invalid
 		l.activator.stop(l.record)

@@ -57,9 +57,9 @@ type managed struct {
 	summary atomic.Pointer[metrics.StatusSummary]
 
 	guard           guard.Guard            // decides whether the candidate may run
-	behind          *build.Loaded          // a version that the server which led before had replaced; nil: none ran when this server began to lead
+	statusRead      bool                   // what this server knows is newer than what the status says; see readStatus
+	behind          *build.Loaded          // what ran when this server began to lead, and the server before had replaced; nil: nothing
 	lastGivenUp     *givenUpVersion        // nil: no version was given up
-	givenUpKnown    bool                   // lastGivenUp is newer than what the status says
 	loadBackoff     throttle.LoadBackoff   // of the candidate
 	rollbackBackoff throttle.LoadBackoff   // of the last good version
 	deniedRetried   time.Time              // when the parents to which something was denied were last queued
@@ -102,6 +102,13 @@ func (m *managed) runningAs(c *build.Candidate) *running {
 		return r
 	}
 	return nil
+}
+
+// isBehind reports whether what runs is a version that the server which led before had replaced. A version that is c, the object as it is written,
+// was just loaded.
+func (m *managed) isBehind(c *build.Candidate) bool {
+	r := m.active.Load()
+	return r != nil && r.Current().Loaded == m.behind && m.runningAs(c) == nil
 }
 
 // runsPartial reports whether what runs lacks scripts that do not load. It is true if nothing runs.

@@ -21,14 +21,28 @@ type rollbacker struct {
 	activator *activator
 }
 
-// noteOutcome records the outcome of the version that runs, before another one is activated, and which version the server that led before gave up.
-// The sources of c were read.
-func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candidate) {
-	// The status has what the previous leader recorded. Once this server leads, its own record is newer.
-	if is := c.Status.Script; !m.givenUpKnown && is != nil && is.GivenUp != "" {
+// readStatus records what the server that led before has written into the status: which version it gave up; and if this server began to lead before it
+// had loaded the version that the other one ran, that what runs is behind. Once this server has loaded the object as the leader, its own record is
+// newer.
+func (r *rollbacker) readStatus(m *managed, c *build.Candidate) {
+	is := c.Status.Script
+	if m.statusRead {
+		return
+	}
+	m.statusRead = r.leads()
+	if is == nil {
+		return
+	}
+	if is.GivenUp != "" {
 		m.giveUp(strings.TrimPrefix(is.GivenUp, "sha256:"), &throttle.GivenUpError{Reason: status.GivenUpReason(c.Status.Conditions)})
 	}
-	m.givenUpKnown = m.givenUpKnown || r.leads()
+	if active := m.active.Load(); m.statusRead && active != nil && is.LastGood != "" && is.Digest != active.Current().Loaded.Built.Status.Digest {
+		m.behind = active.Current().Loaded
+	}
+}
+
+// noteOutcome records the outcome of the version that runs, before another one is activated. The sources of c were read.
+func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candidate) {
 	active := m.active.Load()
 	if active == nil {
 		return
@@ -63,7 +77,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
-		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !r.versions.isBehind(m, c) {
+		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !m.isBehind(c) {
 			return nil
 		}
 	}
@@ -78,8 +92,11 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
 		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
 	}
-	if err != nil && rejected != nil && !store.MayPass(err) {
-		m.acceptGivenUp()
+	if err != nil && !store.MayPass(err) { // there is none to roll back to
+		m.behind = nil
+		if rejected != nil {
+			m.acceptGivenUp()
+		}
 	}
 	if errors.Is(err, errNoneGood) || ctx.Err() != nil {
 		return nil

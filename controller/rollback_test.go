@@ -233,10 +233,9 @@ func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
 		{"the previous leader ran it too", func(g *givenUp) { g.now.Status.Script.Digest = first }, true},
 		{"there was no previous leader", func(g *givenUp) { g.now.Status.Script = nil }, true},
 		{"the previous leader kept none", func(g *givenUp) { g.now.Status.Script.LastGood = "" }, true},
-		{"this server has kept one since", func(g *givenUp) { g.record.lastKnownGood.Store(&goodVersion{Candidate: *g.now}) }, true},
 		{"this server does not lead", func(g *givenUp) { g.leading = lease.NewGate() }, false},
 		{"this server has written the status since", func(g *givenUp) {
-			g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
+			g.loader.rollback.readStatus(g.record, g.now)
 			g.now.Status.Script.Digest = first
 		}, false},
 		{"the previous leader gave it up", func(g *givenUp) {
@@ -250,11 +249,41 @@ func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
 		loaded.Candidate, loaded.Built.Status.Digest = version(t, "first"), first
 		loaded.Candidate.Identity = "first"
 		c.change(g)
+		g.loader.rollback.readStatus(g.record, g.now)
 		g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
 		g.loader.versions.keepIfGood(t.Context(), g.record, g.now)
 		good := g.record.lastKnownGood.Load()
 		if kept := good != nil && good.Identity == "first"; kept != c.kept {
 			t.Errorf("%s: it is kept: %t", c.name, kept)
+		}
+	}
+}
+
+// A version that the previous leader replaced does not stay, also before it is known whether it is good: unless there is no other one.
+func TestVersionThatThePreviousLeaderReplacedIsRolledBack(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(g *givenUp)
+		stays  bool
+	}{
+		{"there is a stored one", func(*givenUp) {}, false},
+		{"the stored one cannot be read now", func(g *givenUp) { g.api.err = away }, true},
+		{"the stored one is gone", func(g *givenUp) { g.record.lastKnownGood.Store(nil) }, true},
+		{"it runs as the object is written", func(g *givenUp) { g.now.Identity = "first" }, true},
+	} {
+		g := newGivenUp(t)
+		g.now.Status.Script.Digest = "sha256:second"
+		run(t, g.record, "first", throttle.NewCanary(0, nil, func() int { return 1 }, func() {}))
+		g.loader.rollback.readStatus(g.record, g.now)
+		g.before(t) // as refuseGivenUp finds it
+		g.compiler.err = &engine.Error{Kind: engine.KindTimeout}
+		c.change(g)
+		err := g.loader.rollback.rollBack(t.Context(), g.record, g.now)
+		if stays := g.compiler.calls == 0; stays != c.stays {
+			t.Errorf("%s: it stays: %t, error %v", c.name, stays, err)
+		}
+		if got, want := g.record.isBehind(g.now), store.MayPass(err); got != want {
+			t.Errorf("%s: it is behind: %t after the error %v", c.name, got, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"index/suffixarray"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -83,9 +82,11 @@ func (p *public) addTexts(texts []string) {
 	if p.made == nil || len(added) == 0 {
 		return
 	}
+	p.made.left = unlimited
 	for _, text := range added {
 		p.made.value(text)
 	}
+	p.made.decodeParent()
 	maps.DeleteFunc(p.known, func(_ string, is bool) bool { return !is })
 }
 
@@ -187,11 +188,8 @@ func (t *publicText) ends(bare []byte) bool {
 		}
 		return false
 	}
-	t.compared += 2 * len(t.bare[apart])
-	first := endsOfLines(bare, slices.Values(t.bare[apart]))
-	reversed := slices.Clone(bare)
-	slices.Reverse(reversed)
-	second := endsOfLines(reversed, backward(t.bare[apart]))
+	t.compared += endsCost * len(t.bare[apart])
+	first, second := endsOfLines(bare, t.bare[apart], false), endsOfLines(bare, t.bare[apart], true)
 	for i := 1; i < len(bare); i++ {
 		if first[i] && second[len(bare)-i] {
 			return true
@@ -200,19 +198,15 @@ func (t *publicText) ends(bare []byte) bool {
 	return false
 }
 
-func backward(text []byte) iter.Seq[byte] {
-	return func(yield func(byte) bool) {
-		for _, c := range slices.Backward(text) {
-			if !yield(c) {
-				return
-			}
-		}
+// endsOfLines returns for each n whether a line of text ends with the first n bytes of part, or, in reverse, begins with the last n. There is a line
+// break before and after each line. The algorithm is that of Knuth, Morris and Pratt: "Fast Pattern Matching in Strings", SIAM Journal on Computing 6
+// (1977).
+func endsOfLines(part, text []byte, reverse bool) []bool {
+	at, step := 0, 1
+	if reverse {
+		part, at, step = slices.Clone(part), len(text)-1, -1
+		slices.Reverse(part)
 	}
-}
-
-// endsOfLines returns for each n whether a line of text, which ends with a line break, ends with the first n bytes of part. The algorithm is that of
-// Knuth, Morris and Pratt: "Fast Pattern Matching in Strings", SIAM Journal on Computing 6 (1977).
-func endsOfLines(part []byte, text iter.Seq[byte]) []bool {
 	shorter := make([]int, len(part)+1) // for each n, the longest beginning of part with which its first n bytes end
 	for i, n := 1, 0; i < len(part); i++ {
 		for n > 0 && part[n] != part[i] {
@@ -224,7 +218,8 @@ func endsOfLines(part []byte, text iter.Seq[byte]) []bool {
 		shorter[i+1] = n
 	}
 	ends, n := make([]bool, len(part)+1), 0
-	for c := range text {
+	for ; at >= 0 && at < len(text); at += step {
+		c := text[at]
 		if c == '\n' {
 			for ; n > 0 && !ends[n]; n = shorter[n] {
 				ends[n] = true
@@ -244,16 +239,14 @@ func endsOfLines(part []byte, text iter.Seq[byte]) []bool {
 
 // text returns the public text. The caller has locked mu.
 func (p *public) text() *publicText {
-	t := &publicText{whole: map[string]bool{}, bare: [4][]byte{apart: {'\n'}}}
+	t := &publicText{left: unlimited, whole: map[string]bool{}, bare: [4][]byte{apart: {'\n'}}}
 	for _, text := range p.texts.list {
 		t.value(text)
 	}
 	for _, o := range p.objects.list {
 		addObject(t, o)
 	}
-	t.decode(string(t.joined), math.MaxInt) // a script may join the parts of what it decodes
-	t.limited, t.left, t.joined = true, maxDecoded, nil
-	defer func() { t.limited = false }()
+	t.decodeParent()
 	seen := map[types.UID]bool{} // children, and parents of related objects
 	child := func(o *object.Object) {
 		if uid := o.GetUID(); uid != "" {
@@ -290,13 +283,13 @@ func (p *public) text() *publicText {
 // each text, also those that are decoded from them.
 type publicText struct {
 	between []byte          // the texts, with one letter in place of each run of letters and digits
-	joined  []byte          // the values of the parent as they are
+	parent  []string        // the texts of the parent that are not decoded yet
+	joined  []byte          // its values, one after the other
 	bare    [4][]byte       // letters and digits
 	whole   map[string]bool // the short texts
 	count   int             // of texts
 
-	limited bool // what is added is no text of the parent,
-	left    int  // so that this many bytes may be decoded
+	left int // how many bytes may still be decoded; unlimited while the parent is added
 
 	compared int                // how many bytes were compared
 	index    *suffixarray.Index // of the first bytes of each of bare, as indexed says; nil: not made
@@ -311,15 +304,21 @@ const (
 	apart         // of each text, and of what is decoded from it, after a line break
 )
 
-// maxDecoded is how many bytes of children and related objects are decoded, and of what is decoded from them. All of the parent is decoded.
-const maxDecoded = 4 << 20
+// maxDecoded is how many bytes of children and related objects are decoded, and of what is decoded from them. All of the parent is decoded, and what is
+// decoded from it too if the parent has at most twice bytes. What is decoded does not depend on anything but sizes.
+const (
+	maxDecoded = 4 << 20
+	unlimited  = math.MaxInt
+	twice      = 64 << 10
+)
 
 // largest is the size of public texts after which no more children and related objects are added. A parent is always added, with all that is decoded
 // from it. indexCost is how many bytes can be compared in the time in which an index of one byte is made. How much is compared has no limit that
-// depends on how much was found: what is replaced would tell.
+// depends on how much was found: what is replaced would tell. endsCost is the time of the search for both ends of a part, in comparisons.
 const (
 	largest   = 8 << 20
-	indexCost = 64
+	indexCost = 32
+	endsCost  = 8
 )
 
 func (t *publicText) size() (n int) {
@@ -554,14 +553,14 @@ func (t *publicText) key(key string) {
 }
 
 func (t *publicText) value(text string) {
-	if !t.limited {
+	if t.left == unlimited {
 		t.joined = append(t.joined, text...)
 	}
 	bare := t.add(text)
 	t.bare[values], t.bare[all] = append(t.bare[values], bare...), append(t.bare[all], bare...)
 }
 
-// add adds a text, and what is decoded from it. It returns its letters and digits.
+// add adds a text, and what is decoded from it, if it is not of the parent. It returns its letters and digits.
 func (t *publicText) add(text string) []byte {
 	t.count++
 	from := len(t.bare[apart])
@@ -570,29 +569,45 @@ func (t *publicText) add(text string) []byte {
 	if len(bare) < shortestJoined {
 		t.whole[string(bare)] = true
 	}
-	if !t.limited {
-		t.decode(text, math.MaxInt)
+	if t.left == unlimited {
+		t.parent = append(t.parent, text)
 	} else if t.left -= len(text); t.left >= 0 {
-		t.left = t.decode(text, t.left)
+		for plain := range secretvalues.Decoded(text, false) {
+			if t.left -= len(plain); t.left < 0 {
+				break
+			}
+			t.addLine(string(plain))
+		}
 	}
 	return bare
+}
+
+// decodeParent adds what is decoded from the texts of the parent, and from all of its values together: a script may join the parts of what it decodes.
+// What is added next is not of the parent.
+func (t *publicText) decodeParent() {
+	size := 0
+	for _, text := range t.parent {
+		size += len(text)
+	}
+	once, together := size > twice, secretvalues.Decoded(string(t.joined), false)
+	if once {
+		together = secretvalues.DecodedDigits(string(t.joined))
+	}
+	for _, text := range t.parent {
+		for plain := range secretvalues.Decoded(text, once) {
+			t.addLine(string(plain))
+		}
+	}
+	for plain := range together {
+		t.addLine(string(plain))
+	}
+	t.left, t.parent, t.joined = maxDecoded, nil, nil
 }
 
 // addLine adds a text as a line of its own.
 func (t *publicText) addLine(text string) {
 	bare, between := divided(t.bare[apart], t.between, text)
 	t.bare[apart], t.between = append(bare, '\n'), append(between, '\n')
-}
-
-// decode adds what is decoded from a text, at most most bytes. It returns how many are left.
-func (t *publicText) decode(text string, most int) int {
-	for plain := range secretvalues.Decoded(text) {
-		if most -= len(plain); most < 0 {
-			break
-		}
-		t.addLine(string(plain))
-	}
-	return most
 }
 
 // divided appends the letters and digits of a text, in lower case, to bare, and the text with one letter in place of each run of these to between.

@@ -13,6 +13,7 @@ type Reading struct {
 
 	from, to []int32 // where each byte begins and ends in the original text; nil: at the same index
 	bare     bool    // there are no places
+	once     bool    // what is decoded is not decoded again
 }
 
 // Begins returns where the byte at i begins in the original text.
@@ -41,17 +42,25 @@ func Readings(text string) iter.Seq[*Reading] {
 	}
 }
 
-// Decoded returns the texts of the readings of a text but the first one, which is not decoded. They are not folded. It costs less than Readings.
-func Decoded(text string) iter.Seq[[]byte] {
+// Decoded returns the texts of the readings of a text but the first one, which is not decoded. They are not folded. It costs less than Readings. once:
+// what is decoded is not decoded again. Then they are at most eight times as long as the text, and otherwise thirty times.
+func Decoded(text string, once bool) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		first := true
-		(&Reading{Text: []byte(text), bare: true}).readings(func(r *Reading) bool {
+		(&Reading{Text: []byte(text), bare: true, once: once}).readings(func(r *Reading) bool {
 			if first {
 				first = false
 				return true
 			}
 			return yield(r.Text)
 		})
+	}
+}
+
+// DecodedDigits returns what the base64 and hexadecimal digits in a text stand for, which is at most four times as long.
+func DecodedDigits(text string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		(&Reading{Text: []byte(text), bare: true}).decodeDigits(func(r *Reading) bool { return yield(r.Text) }, false)
 	}
 }
 
@@ -62,7 +71,7 @@ func (r *Reading) readings(yield func(*Reading) bool) {
 		more = more && yield(r)
 		return more
 	}
-	if !each(r) || !r.decodeDigits(each, true) {
+	if !each(r) || !r.decodeDigits(each, !r.once) {
 		return
 	}
 	for _, outer := range escapes {
@@ -70,10 +79,10 @@ func (r *Reading) readings(yield func(*Reading) bool) {
 		if once == nil {
 			continue
 		}
-		if !each(once) || !once.decodeDigits(each, false) {
+		if !each(once) || !r.once && !once.decodeDigits(each, false) {
 			return
 		}
-		if len(r.Text) <= twice && !once.unescape(each) {
+		if !r.once && len(r.Text) <= twice && !once.unescape(each) {
 			return
 		}
 	}
