@@ -42,11 +42,11 @@ const storedFor = 10 * time.Minute
 // times.
 const storeAgain = 30 * time.Second
 
-// keepIfGood records the version that runs as the last good one, if it is good; c is the object as it is written. It returns the name of
-// the stored copy of the last good version, or "".
-func (v *goodVersions) keepIfGood(ctx context.Context, m *managed, c *build.Candidate) string {
+// keepIfGood records the version that runs as the last good one, if it is good. It returns the name of the stored copy of the
+// last good version, or "".
+func (v *goodVersions) keepIfGood(ctx context.Context, m *managed) string {
 	r := m.active.Load()
-	if r == nil || !v.leads() || m.isBehind(c) {
+	if r == nil || !v.leads() || m.isBehind() {
 		return "" // nothing has run on this server
 	}
 	version := r.Current()

@@ -344,7 +344,7 @@ func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id, l.candidate.Tenant())
 	if r := l.record.active.Load(); r != nil {
 		r.SetMetadata(l.candidate.Object)
-		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record, l.candidate)
+		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.GuardPassed = l.record.guard.PassedAs(l.result.Active.Identity)
 		l.result.Snapshot = r.Snapshot()
 		l.result.Failing = l.record.failures.Update(l.result.Failing, r.Current(), time.Now())

@@ -104,11 +104,10 @@ func (m *managed) runningAs(c *build.Candidate) *running {
 	return nil
 }
 
-// isBehind reports whether what runs is a version that the server which led before had replaced. A version that is c, the object as it is written,
-// was just loaded.
-func (m *managed) isBehind(c *build.Candidate) bool {
+// isBehind reports whether what runs is a version that the server which led before had replaced.
+func (m *managed) isBehind() bool {
 	r := m.active.Load()
-	return r != nil && r.Current().Loaded == m.behind && m.runningAs(c) == nil
+	return r != nil && m.behind != nil && r.Current().Loaded == m.behind
 }
 
 // runsPartial reports whether what runs lacks scripts that do not load. It is true if nothing runs.

@@ -22,7 +22,7 @@ type rollbacker struct {
 }
 
 // readStatus records what the server that led before has written into the status: which version it gave up; and if this server began to lead before it
-// had loaded the version that the other one ran, that what runs is behind. Once this server has loaded the object as the leader, its own record is
+// had loaded the version that the other one ran, that what runs is behind. That is decided when the sources were read. Once this server has loaded the object as the leader, its own record is
 // newer.
 func (r *rollbacker) readStatus(m *managed, c *build.Candidate) {
 	is := c.Status.Script
@@ -47,10 +47,13 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candi
 	if active == nil {
 		return
 	}
+	if m.runningAs(c) != nil {
+		m.behind = nil // it was just loaded
+	}
 	version := active.Current()
 	switch outcome, why := version.Canary.Outcome(time.Now()); outcome {
 	case throttle.Good:
-		r.versions.keepIfGood(ctx, m, c)
+		r.versions.keepIfGood(ctx, m)
 	case throttle.GivenUp:
 		m.giveUp(version.Loaded.Identity, why)
 	}
@@ -77,7 +80,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
-		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !m.isBehind(c) {
+		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" && !m.isBehind() {
 			return nil
 		}
 	}

@@ -251,7 +251,7 @@ func TestVersionThatThePreviousLeaderReplacedIsNotKept(t *testing.T) {
 		c.change(g)
 		g.loader.rollback.readStatus(g.record, g.now)
 		g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
-		g.loader.versions.keepIfGood(t.Context(), g.record, g.now)
+		g.loader.versions.keepIfGood(t.Context(), g.record)
 		good := g.record.lastKnownGood.Load()
 		if kept := good != nil && good.Identity == "first"; kept != c.kept {
 			t.Errorf("%s: it is kept: %t", c.name, kept)
@@ -270,6 +270,12 @@ func TestVersionThatThePreviousLeaderReplacedIsRolledBack(t *testing.T) {
 		{"the stored one cannot be read now", func(g *givenUp) { g.api.err = away }, true},
 		{"the stored one is gone", func(g *givenUp) { g.record.lastKnownGood.Store(nil) }, true},
 		{"it runs as the object is written", func(g *givenUp) { g.now.Identity = "first" }, true},
+		{"it ran as the object was written before an edit", func(g *givenUp) {
+			now := g.now.Identity
+			g.now.Identity = "first"
+			g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
+			g.now.Identity = now
+		}, true},
 	} {
 		g := newGivenUp(t)
 		g.now.Status.Script.Digest = "sha256:second"
@@ -278,11 +284,12 @@ func TestVersionThatThePreviousLeaderReplacedIsRolledBack(t *testing.T) {
 		g.before(t) // as refuseGivenUp finds it
 		g.compiler.err = &engine.Error{Kind: engine.KindTimeout}
 		c.change(g)
+		g.loader.rollback.noteOutcome(t.Context(), g.record, g.now)
 		err := g.loader.rollback.rollBack(t.Context(), g.record, g.now)
 		if stays := g.compiler.calls == 0; stays != c.stays {
 			t.Errorf("%s: it stays: %t, error %v", c.name, stays, err)
 		}
-		if got, want := g.record.isBehind(g.now), store.MayPass(err); got != want {
+		if got, want := g.record.isBehind(), store.MayPass(err); got != want {
 			t.Errorf("%s: it is behind: %t after the error %v", c.name, got, err)
 		}
 	}
