@@ -22,8 +22,8 @@ type rollbacker struct {
 }
 
 // readStatus records what the server that led before has written into the status: which version it gave up; and if this server began to lead before it
-// had loaded the version that the other one ran, that what runs is behind. That is decided when the sources were read. Once this server has loaded the object as the leader, its own record is
-// newer.
+// had loaded the version that the other one ran, that what runs is behind, until noteOutcome sees that it is that of the object as it is. Once this
+// server has loaded the object as the leader, its own record is newer.
 func (r *rollbacker) readStatus(m *managed, c *build.Candidate) {
 	is := c.Status.Script
 	if m.statusRead {
@@ -48,7 +48,7 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed, c *build.Candi
 		return
 	}
 	if m.runningAs(c) != nil {
-		m.behind = nil // it was just loaded
+		m.behind = nil // what runs was just loaded
 	}
 	version := active.Current()
 	switch outcome, why := version.Canary.Outcome(time.Now()); outcome {

@@ -173,8 +173,7 @@ type sink interface {
 // A list is a sink that appends the texts to a list.
 type list []string
 
-func (l *list) key(text string) { *l = append(*l, text) }
-
+func (l *list) key(text string)   { *l = append(*l, text) }
 func (l *list) value(text string) { *l = append(*l, text) }
 
 // PublicTexts returns the keys and values of an object that are public if the object is; see AddPublic. An object that does not change in them

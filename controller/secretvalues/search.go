@@ -154,13 +154,13 @@ func (s *search) mayHave(v *Values) bool {
 
 // in adds what is in values[i], which is v, to the runs.
 func (s *search) in(i int, v *Values) {
-	grams := &s.some
+	in := &s.some
 	if s.others[i] {
-		grams = &s.all
+		in = &s.all
 	} else if !s.mayHave(v) {
 		return
 	}
-	grams.take(v, func(p place) {
+	in.take(v, func(p place) {
 		r := s.readings[p.reading]
 		r.runs = append(r.runs, run{int(p.at), int(p.at) + Part})
 	})
@@ -168,7 +168,7 @@ func (s *search) in(i int, v *Values) {
 		if r.left < 0 {
 			continue // all of it is found
 		}
-		r.starts(v, s.others[i])
+		r.addStarts(v, s.others[i])
 		if len(r.runs) > max(r.most, manyRuns) { // many Secrets may have the same value
 			r.runs = joined(r.runs)
 			r.most = 2 * len(r.runs)
@@ -186,9 +186,9 @@ type place struct {
 // in common.
 type places struct {
 	list   []place
-	groups []group // sorted by entry
-	found  int     // how many groups are empty
-	bits   []uint64
+	groups []group  // sorted by entry
+	found  int      // how many groups are empty
+	bits   []uint64 // of the entries of all groups, also of those that were dropped
 }
 
 // A group are the places list[from:to], which have the same gram. It is empty if they were found.
@@ -270,8 +270,8 @@ func (s *starts) byStart(text []byte) map[start][]int {
 	return s.begins
 }
 
-// starts adds the texts in v to the runs. all: the filter does not have v.
-func (s *searched) starts(v *Values, all bool) {
+// addStarts adds the texts in v to the runs. all: the filter does not have v.
+func (s *searched) addStarts(v *Values, all bool) {
 	in := &s.some
 	if all {
 		in = &s.all
