@@ -31,7 +31,7 @@
 //   - hook: scripts and webhooks, with the format of their requests and responses; etags: caches the responses of webhooks that had an ETag
 //   - accounts: makes controllers act as their accounts; access: finds out what the account of a controller may read
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
-//   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
+//   - throttle: back-off, and the decision whether a new version is good; recovery: when parents that failed of the same cause are tried again; inputs: who changed what a hook gets; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers; spans: the spans of traces
 //   - observe: what a server tells about its work; recording: files with reconciles, to replay them; changes: shows what a write changes
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns; builtin: fields of built-in kinds that are not returned as they were written; scalar: compares JSON scalars

@@ -50,6 +50,7 @@ type Caller struct {
 	Recorder   *object.Recorder   // of what a hook reads, if there is one variant; nil: it is not recorded
 
 	Settled func(cached etags.ID) bool // see hook.Request.Settled, if there is one variant
+	Calling func([]*object.Object)     // called with the input of the hook for the current parent, before the call; nil is not called
 	Observe func(observe.Call)         // called after each call of a hook, by one goroutine at a time; nil is not called
 	mu      sync.Mutex                 // is locked while Observe is called
 }
@@ -137,6 +138,13 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 	}
 	if result, why := c.Version.Canary.Outcome(time.Now()); result == throttle.GivenUp {
 		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the previous version is activated next
+	}
+	if c.Calling != nil {
+		input := slices.Collect(children.All())
+		if related := variants[0].Related; related != nil {
+			input = slices.AppendSeq(input, related.All())
+		}
+		c.Calling(append(input, parent))
 	}
 	var responses []*hook.Response
 	switched, err := c.guard(name, c.Version.Breaker, parent, true, func() (err error) {

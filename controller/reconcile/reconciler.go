@@ -52,6 +52,7 @@ import (
 	"metascript/controller/parents"
 	"metascript/controller/plan"
 	"metascript/controller/queue"
+	"metascript/controller/recovery"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/remember"
@@ -98,6 +99,7 @@ type Reconciler struct {
 	worker     worker
 	handler    eventHandler
 	fallbacks  fallbackReporter
+	recovery   recovery.Tracker
 	epoch      remember.Epoch // of what is remembered of all parents
 }
 
@@ -451,6 +453,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref, old, current *object.Objec
 // shows that it is gone, by updateAdopter.
 func (r *Reconciler) forget(key object.Ref) {
 	r.queue.Drop(key)
+	r.recovery.Forget(key)
 	r.causes.Take(key)
 	r.current.Load().Forget(key)
 	r.binding.Left.Forget(key)

@@ -26,14 +26,14 @@ func (r *Reconciler) RetryStatus() {
 	})
 }
 
-// RetryChildren queues the parents with children of which the API server did not store a field, and forgets that. It is called when
-// a definition of an API group has changed. If the group has a declared kind of children, it does this when the API server certainly
+// RetryChildren queues the parents with children of which the API server did not store a field, and forgets that, and tries one parent
+// for each cause of failures, which may have been that the kind was not served. It is called when a definition of an API group has changed. If the group has a declared kind of children, it does this when the API server certainly
 // serves the new definition.
 func (r *Reconciler) RetryChildren(group string) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(r.binding.Kinds)), func(kind object.Kind) bool { return kind.Group == group }) {
 		return
 	}
-	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() {})
+	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() { r.worker.try(r.recovery.OfEach()) })
 }
 
 // Redraw queues all parents if a script has drawn random values, since it would get others now.

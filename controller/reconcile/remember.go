@@ -9,6 +9,7 @@ import (
 	"metascript/controller/call"
 	"metascript/controller/etags"
 	"metascript/controller/hook"
+	"metascript/controller/inputs"
 	"metascript/controller/object"
 	"metascript/controller/queue"
 	"metascript/controller/remember"
@@ -74,6 +75,9 @@ func (w *worker) remembers(version *call.Version) bool {
 
 // endRemembered ends a reconcile that is not done.
 func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember.Source) {
+	if state := w.r.states.find(key); state != nil {
+		state.churn, state.inputs = throttle.Churn{}, inputs.Watch{}
+	}
 	if source == remember.NothingReadChanged {
 		w.r.current.Load().Remember.Used()
 	}
@@ -110,7 +114,10 @@ func (w *worker) beginMemory(c *reconciliation, control bool) {
 	var now remember.Snapshot
 	remembers := w.remembers(c.version)
 	if c.version.Revisions == nil && (remembers || c.version.Scripted) {
-		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged, OnlyParent: !c.version.Remember.Records()}
+		c.caller.Recorder = &object.Recorder{Whole: c.version.Tagged, OnlyParent: !c.version.Remember.Records() && !c.state.churn.Watches()}
+	}
+	if c.state.churn.Watches() {
+		c.caller.Calling = c.state.inputs.Called
 	}
 	if parent := w.r.binding.Parent(c.key); parent != nil && remembers && !c.writer.Requested {
 		now = binding.Observed(w.r.binding, parent, w.r.epoch.Now())

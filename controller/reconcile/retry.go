@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"metascript/controller/failures"
 	"metascript/controller/hook"
+	"metascript/controller/inputs"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/queue"
+	"metascript/controller/recovery"
 	"metascript/controller/throttle"
 	"metascript/engine"
 )
@@ -56,20 +59,23 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 	case err == nil:
 		w.r.queue.Forget(key)
 		w.r.states.forgetFailure(key)
+		w.try(w.r.recovery.Succeeded(key))
 	case ctx.Err() != nil: // the Reconciler is stopping
 	case errors.As(err, &held): // the script is called again after the parent or the script has changed
 		if held.New {
 			w.reportFailure(key, "ScriptHeld", err)
 		}
 		w.r.queue.Forget(key)
+		w.r.recovery.Forget(key)
 	case errors.As(err, &pause) && pause.New:
+		w.r.recovery.Forget(key)
 		w.reportFailure(key, "SyncError", err)
 		return w.r.queue.Retry(key, pause.Wait)
 	case errors.As(err, &pause):
 		w.r.queue.EnqueueAfter(key, queue.Retry, pause.Wait)
 		return pause.Wait
 	case errors.As(err, &retryAfter) && retryAfter.Unspecified: // the webhook sent no Retry-After header, or one that is not valid
-		return w.r.queue.Retry(key, retryAfter.After)
+		return w.retry(key, retryAfter.After, err)
 	case errors.As(err, &retryAfter):
 		w.r.queue.Forget(key)
 		w.r.queue.EnqueueAfter(key, queue.Resync, retryAfter.After)
@@ -86,9 +92,29 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
 	default:
 		w.reportFailure(key, "SyncError", err)
-		return w.r.queue.Retry(key, delayOf(large))
+		return w.retry(key, delayOf(large), err)
 	}
 	return retry
+}
+
+// retry queues a parent that failed after its back-off, or after least if that is longer. If others may have failed of the same cause, one
+// of them may be tried earlier; see package recovery. It returns how long the parent waits.
+func (w *worker) retry(key object.Ref, least time.Duration, err error) time.Duration {
+	cause := failures.CauseOf(err, key.Namespace)
+	if cause == "" {
+		w.r.recovery.Forget(key)
+		return w.r.queue.Retry(key, least)
+	}
+	wait, others := w.r.recovery.Failed(key, cause, time.Now(), func() time.Duration { return w.r.queue.Backoff(key) })
+	w.r.queue.EnqueueAfter(key, queue.Retry, max(wait, least))
+	w.try(others)
+	return max(wait, least)
+}
+
+func (w *worker) try(parents []recovery.Try) {
+	for _, p := range parents {
+		w.r.queue.EnqueueAfter(p.Parent, queue.Retry, p.After)
+	}
 }
 
 // reportFailure logs the error of a reconcile, with its details, and records an event on the parent, with one line. The same
@@ -132,10 +158,16 @@ func (w *worker) endChurnRound(c *reconciliation) {
 	if parent == nil || !w.r.binding.Has(parent) {
 		return // its state is dropped
 	}
-	if field := c.state.churn.End(parent, time.Now()); field != "" {
-		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook returns something else each time it is called. It must not use the time, random numbers or its own earlier answers. Until then the reconciles of this object are delayed by up to %s", field, throttle.ChurnLimit, throttle.LastChurnDelay)
+	if c.state.churn.Watches() {
+		c.state.inputs.Read(c.caller.Recorder)
+	}
+	if field := c.state.churn.End(parent, c.state.inputs.Changes(), time.Now()); field != "" {
+		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object, while nobody else changed what the hook gets: its answer depends on something else, such as the time, random numbers or its own earlier answers. Until the answer stays the same, the reconciles of this object are delayed by up to %s", field, throttle.ChurnLimit, throttle.LastChurnDelay)
 		w.r.events.log.Warn("write loop", "kind", c.key.Kind.Kind, "parent", c.key, "field", field, "detail", text)
 		w.r.events.Warning(parent, "WriteLoop", "%s", text)
+	}
+	if !c.state.churn.Watches() {
+		c.state.inputs = inputs.Watch{}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"metascript/controller/call"
 	"metascript/controller/children"
 	"metascript/controller/failures"
+	"metascript/controller/inputs"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/parents"
@@ -90,6 +91,9 @@ type parentState struct {
 type hookState struct {
 	// churn counts reconciles in a row that write something. The tracker adds writes; the worker ends the rounds.
 	churn throttle.Churn
+
+	// inputs says who has changed the input of the hook, while churn watches. The reconcile and the tracker use it.
+	inputs inputs.Watch
 
 	// unread says that the last answer had a hook.Response.Unread, which was reported. The reconcile reads and writes it.
 	unread bool

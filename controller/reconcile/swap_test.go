@@ -11,6 +11,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/hook"
+	"metascript/controller/inputs"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
@@ -75,9 +76,9 @@ func TestStateIsResetWhenAnotherHookIsCalled(t *testing.T) {
 		}
 		update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 		delay()
-		for range throttle.ChurnLimit {
+		for range 2 * throttle.ChurnLimit {
 			r.states.of(key).churn.Note(update, true)
-			r.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
+			r.states.of(key).churn.End(objecttest.Widget(nil), inputs.Changes{}, time.Now())
 		}
 		if delay() == 0 {
 			t.Fatalf("it is not delayed before %s", name)

@@ -62,6 +62,7 @@ func (t tracker) end(w observe.Write) {
 		t.expect(t.cacheShows(w.Op, w.Stored))
 		_, isChild := t.binding.Kinds[w.Op.Object.GroupVersionKind()]
 		t.state.churn.Note(w.Op, isChild)
+		t.state.inputs.Wrote(w.Op, w.Stored)
 		if w.Op.Verb == plan.UpdateStatus {
 			t.state.memory.WroteStatus(w.Stored.GetResourceVersion())
 		}

@@ -58,6 +58,7 @@ type smallWorld struct {
 	uids      int // the last UID that somebody else has made
 	writes    []string
 	calls     int // of the sync hook
+	failed    int // calls that returned an error
 	settled   int // responses from which nothing followed
 
 	around func(key object.Ref, process func()) // is called in place of process for each parent that is reconciled; may be nil
@@ -172,7 +173,10 @@ func (w *smallWorld) hook(version string) hookFunc {
 	return func(req *hook.Request) (*hook.Response, error) {
 		w.calls++
 		response, err := called.Call(context.Background(), req)
-		if err == nil && response.Settled {
+		switch {
+		case err != nil:
+			w.failed++
+		case response.Settled:
 			w.settled++
 		}
 		return response, err

@@ -4,14 +4,22 @@ import (
 	"fmt"
 	"time"
 
+	"metascript/controller/inputs"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
-// ChurnLimit is how often one object may be written for a parent, by that many reconciles in a row, faster than once a
-// second and for the same generation of the parent. More writes mean that the hook returns something else in each call,
-// because it uses the time, a random number, or its own earlier response.
+// ChurnLimit is how often one object may be written for a parent, by reconciles in a row, faster than once a second and for the same
+// generation of the parent, while nobody else changes the input of the hook. More writes mean that the hook returns something else in
+// each call, because it uses the time, a random number, or its own earlier response.
 const ChurnLimit = 60
+
+const (
+	// churnUnwatched is how many reconciles in a row may write before it is asked who changed the input. They do not count.
+	churnUnwatched = 10
+	// churnAllowed is how many writes of an object may follow from one change of the input by somebody else.
+	churnAllowed = 5
+)
 
 // churnBackoff is how long such a parent is not reconciled. The delay stays short, since it is possible that the input
 // really changes that often.
@@ -20,8 +28,9 @@ var churnBackoff = backoff{time.Second, 10 * time.Second}
 // LastChurnDelay is the longest delay that a Churn imposes.
 var LastChurnDelay = churnBackoff.last
 
-// A Churn counts what the reconciles of one parent write. A reconcile that writes nothing resets it. The zero value has
-// counted nothing. It is not safe for concurrent use.
+// A Churn counts what the reconciles of one parent write. A reconcile that writes nothing resets it. A reconcile after somebody else has
+// changed the input does not count, and churnAllowed of the writes before it are forgotten. The zero value has counted nothing. It is not
+// safe for concurrent use.
 type Churn struct {
 	generation int64 // of the parent
 	began      time.Time
@@ -49,8 +58,12 @@ func (c *Churn) Note(op plan.Op, isChild bool) {
 	}
 }
 
-// End ends a reconcile of parent. It returns what was written too often, "" for nothing, once for each time that it begins.
-func (c *Churn) End(parent *object.Object, now time.Time) string {
+// Watches reports whether the next reconcile has to find out who changed the input of the hook.
+func (c *Churn) Watches() bool { return c.rounds >= churnUnwatched-1 }
+
+// End ends a reconcile of parent. input says what somebody else has changed in the input of the hook since the reconcile before, if the
+// Churn watches. It returns what was written too often, "" for nothing, once for each time that it begins.
+func (c *Churn) End(parent *object.Object, input inputs.Changes, now time.Time) string {
 	children, nothingElse := c.children, c.status && !c.other && len(c.children) == 0
 	wrote := len(children) > 0 || c.status || c.other
 	c.children, c.status, c.other = nil, false, false
@@ -60,14 +73,24 @@ func (c *Churn) End(parent *object.Object, now time.Time) string {
 	if !wrote {
 		return ""
 	}
-	c.rounds++
+	if c.rounds++; c.rounds <= churnUnwatched {
+		return ""
+	}
+	// What others make of our own write, such as the status of a Deployment, is a reason to write the status of the parent, and none to
+	// write children again.
+	excused, excusedStatus := input.Others, input.Others || input.Ours
+	for ref := range c.writes {
+		if excused || excusedStatus && ref == object.RefOf(parent) {
+			c.writes[ref] = max(0, c.writes[ref]-churnAllowed)
+		}
+	}
 	often := ""
 	for _, op := range children {
-		if c.tooMany(op.Object) {
+		if !excused && c.tooMany(op.Object) {
 			often = fmt.Sprintf("%s of %s", op.Differs, object.Describe(op.Object))
 		}
 	}
-	if nothingElse && c.tooMany(parent) {
+	if nothingElse && !excusedStatus && c.tooMany(parent) {
 		often = "status"
 	}
 	if often == "" {

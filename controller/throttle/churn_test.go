@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"metascript/controller/inputs"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
@@ -14,37 +15,49 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 	other := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("d", nil), Differs: plan.Path{"data"}}
 	create := plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("c", nil)}
 	status := plan.Op{Verb: plan.UpdateStatus, Object: objecttest.Widget(nil)}
+	some, follows := inputs.Changes{Others: true}, inputs.Changes{Ours: true}
 	for _, c := range []struct {
 		name  string
 		every time.Duration
-		round func(i int) []plan.Op
+		round func(i int) ([]plan.Op, inputs.Changes)
 		told  string
 	}{
-		{"a child", time.Millisecond, func(int) []plan.Op { return []plan.Op{update} }, "data of ConfigMap default/c"},
-		{"the status", time.Millisecond, func(int) []plan.Op { return []plan.Op{status} }, "status"},
-		{"the status, beside children that change one by one", time.Millisecond, func(i int) []plan.Op {
+		{"a child", time.Millisecond, always(inputs.Changes{}, update), "data of ConfigMap default/c"},
+		{"the status", time.Millisecond, always(inputs.Changes{}, status), "status"},
+		{"the status, beside children that change one by one", time.Millisecond, func(i int) ([]plan.Op, inputs.Changes) {
 			one := object.Copy(update.Object)
 			one.SetName(string(rune('a' + i)))
-			return []plan.Op{{Verb: plan.Update, Object: one, Differs: update.Differs}, status}
+			return []plan.Op{{Verb: plan.Update, Object: one, Differs: update.Differs}, status}, inputs.Changes{}
 		}, ""},
-		{"children that are made one by one", time.Millisecond, func(int) []plan.Op { return []plan.Op{create, status} }, ""},
-		{"a child, but slowly", 2 * time.Second, func(int) []plan.Op { return []plan.Op{update} }, ""},
-		{"a child, with a pause", time.Millisecond, func(i int) []plan.Op {
+		{"children that are made one by one", time.Millisecond, always(inputs.Changes{}, create, status), ""},
+		{"a child, but slowly", 2 * time.Second, always(inputs.Changes{}, update), ""},
+		{"a child, with a pause", time.Millisecond, func(i int) ([]plan.Op, inputs.Changes) {
 			if i == ChurnLimit/2 {
-				return nil
+				return nil, inputs.Changes{}
 			}
-			return []plan.Op{update}
+			return []plan.Op{update}, inputs.Changes{}
 		}, ""},
-		{"two in turns", time.Millisecond, func(i int) []plan.Op { return [][]plan.Op{{update}, {other}}[i%2] }, ""},
+		{"two in turns", time.Millisecond, func(i int) ([]plan.Op, inputs.Changes) { return [][]plan.Op{{update}, {other}}[i%2], inputs.Changes{} }, ""},
+		{"a child that shows what somebody else changes", time.Millisecond, always(some, update), ""},
+		{"the status that shows what somebody else changes", time.Millisecond, always(some, status), ""},
+		{"the status that shows what becomes of the children", time.Millisecond, always(follows, status), ""},
+		{"a child of which others write the status", time.Millisecond, always(follows, update), "data of ConfigMap default/c"},
+		{"the status, a few times for each change of somebody else", time.Millisecond, func(i int) ([]plan.Op, inputs.Changes) {
+			return []plan.Op{status}, inputs.Changes{Others: i%(churnAllowed+1) == 0}
+		}, ""},
+		{"the status, many times for each change of somebody else", time.Millisecond, func(i int) ([]plan.Op, inputs.Changes) {
+			return []plan.Op{status}, inputs.Changes{Others: i == 40}
+		}, "status"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, now, told := &Churn{}, time.Now(), ""
-			for i := range ChurnLimit + 1 {
-				for _, op := range c.round(i) {
+			for i := range churnUnwatched + ChurnLimit + 2*churnAllowed {
+				ops, changes := c.round(i)
+				for _, op := range ops {
 					p.Note(op, op.Verb != plan.UpdateStatus)
 				}
 				now = now.Add(c.every)
-				if often := p.End(objecttest.Widget(nil), now); often != "" {
+				if often := p.End(objecttest.Widget(nil), changes, now); often != "" {
 					told += often
 				}
 			}
@@ -58,13 +71,18 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 	}
 }
 
+// always returns the same in each round.
+func always(changes inputs.Changes, ops ...plan.Op) func(int) ([]plan.Op, inputs.Changes) {
+	return func(int) ([]plan.Op, inputs.Changes) { return ops, changes }
+}
+
 func TestNewGenerationResetsChurn(t *testing.T) {
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	p, now := &Churn{}, time.Now()
 	for i := range 3 * ChurnLimit {
 		p.Note(update, true)
 		parent := objecttest.Widget(func(o *object.Object) { o.SetGeneration(int64(1 + i/(ChurnLimit-1))) })
-		if often := p.End(parent, now); often != "" {
+		if often := p.End(parent, inputs.Changes{}, now); often != "" {
 			t.Fatalf("round %d: reported %s", i, often)
 		}
 	}

@@ -54,6 +54,8 @@ var layers = []string{
 	"access",
 	"informer",
 	"throttle",
+	"recovery", // when parents that failed of the same cause are tried again
+	"inputs", // who changed what a hook gets
 	"transition",
 	"spans", // of traces
 	"kube",
