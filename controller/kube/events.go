@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"metascript/controller/eventbudget"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -33,13 +35,15 @@ type Event struct {
 	Detail       string // the note, with the lines of the script that it is about
 }
 
-// Events records events about objects. The events of controllers and the events that hooks return have separate budgets.
+// Events records events about objects. The events of controllers and the events that hooks return have separate budgets. That of hooks,
+// which choose their reasons, is the one of client-go.
 type Events struct {
 	// Intercept, if it is not nil, is called with each event, and reports whether the event must not be recorded. It must be
 	// set before the first event.
 	Intercept func(o *object.Object, e Event) bool
 
 	budget       EventBudget
+	budgets      *eventbudget.Budgets // of the events of controllers
 	broadcasters []record.EventBroadcaster
 	own, hooks   record.EventRecorder
 	muted        *atomic.Bool // the same for all clients
@@ -66,11 +70,13 @@ func (e *Events) Through(client kubernetes.Interface) *Events {
 }
 
 func (e *Events) connect(client kubernetes.Interface) {
-	e.own, e.hooks = e.recorder(client), e.recorder(client)
+	e.budgets = eventbudget.New(e.budget.QPS, e.budget.Burst)
+	e.own = e.recorder(client, EventBudget{QPS: math.MaxFloat32, Burst: math.MaxInt32})
+	e.hooks = e.recorder(client, e.budget)
 }
 
-func (e *Events) recorder(client kubernetes.Interface) record.EventRecorder {
-	b := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{QPS: e.budget.QPS, BurstSize: e.budget.Burst})
+func (e *Events) recorder(client kubernetes.Interface, budget EventBudget) record.EventRecorder {
+	b := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{QPS: budget.QPS, BurstSize: budget.Burst})
 	b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	e.broadcasters = append(e.broadcasters, b)
 	return b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "metacontroller"})
@@ -88,24 +94,30 @@ func (e *Events) Shutdown() {
 
 // Normal records an event of type Normal about o.
 func (e *Events) Normal(o *object.Object, reason, format string, args ...any) {
-	e.record(e.own, o, newEvent(corev1.EventTypeNormal, reason, format, args))
+	e.recordOwn(o, newEvent(corev1.EventTypeNormal, reason, format, args))
 }
 
 // Warning records an event of type Warning about o.
 func (e *Events) Warning(o *object.Object, reason, format string, args ...any) {
-	e.record(e.own, o, newEvent(corev1.EventTypeWarning, reason, format, args))
+	e.recordOwn(o, newEvent(corev1.EventTypeWarning, reason, format, args))
 }
 
 // HookEvent records an event that a hook returned. kind is the type of the event.
 func (e *Events) HookEvent(o *object.Object, kind, reason, message string) {
-	e.record(e.hooks, o, newEvent(kind, engine.Clip(reason, 128), "%s", []any{message}))
+	if event := newEvent(kind, engine.Clip(reason, 128), "%s", []any{message}); !e.dropped(o, event) {
+		e.hooks.Event(reference(o), event.Type, event.Reason, event.Note)
+	}
 }
 
-func (e *Events) record(recorder record.EventRecorder, o *object.Object, event Event) {
-	if e.muted.Load() || e.Intercept != nil && e.Intercept(o, event) {
-		return
+func (e *Events) recordOwn(o *object.Object, event Event) {
+	if !e.dropped(o, event) && e.budgets.Take(o, event.Reason, event.Note) {
+		e.own.Event(reference(o), event.Type, event.Reason, event.Note)
 	}
-	recorder.Event(reference(o), event.Type, event.Reason, event.Note)
+}
+
+// dropped reports whether an event must not be recorded.
+func (e *Events) dropped(o *object.Object, event Event) bool {
+	return e.muted.Load() || e.Intercept != nil && e.Intercept(o, event)
 }
 
 // reference returns the reference to o for an event.

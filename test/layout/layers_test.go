@@ -81,6 +81,7 @@ var layers = []string{
 	"httpanswer", // HTTP responses that functions return
 	"jsontree",
 	"selection",
+	"eventbudget", // how many events there are about an object
 	"object",
 	"account",
 	"schemas",
