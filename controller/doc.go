@@ -16,7 +16,7 @@
 //   - guard: whether a new version may run, by what it would do; preview: computes that, without a write
 //   - shadow: compares a candidate for the script of a controller with the script that runs
 //   - offline: one sync without a cluster, for the command line
-//   - failures: classifies the errors of syncs and sums them up
+//   - failures: classifies the errors of syncs and sums them up; delays: finds out whether parents wait because hooks are slow
 //   - children: plans and does the writes to the children of a parent
 //   - remember: which reconciles need not be done, because nothing changed; call: decides which hooks are called for a parent, and whether; binding: what a controller object means
 //   - rights: what a controller has to be permitted, and why

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"metascript/controller/binding"
+	"metascript/controller/delays"
 	"metascript/controller/etags"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
@@ -48,6 +49,7 @@ type Caller struct {
 	Caches     *related.Caches    // the caches of related objects
 	Controller related.Controller // which reconciles the parent
 	Recorder   *object.Recorder   // of what a hook reads, if there is one variant; nil: it is not recorded
+	Delays     *delays.Meter      // measures the calls; nil does not
 
 	Settled func(cached etags.ID) bool // see hook.Request.Settled, if there is one variant
 	Calling func([]*object.Object)     // called with the input of the hook for the current parent, before the call; nil is not called
@@ -259,6 +261,7 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (resp
 
 // observed calls a hook, and then Observe.
 func (c *Caller) observed(ctx context.Context, name, revision string, called hook.Hook, req *hook.Request) (*hook.Response, error) {
+	defer c.Delays.Begin(name)()
 	if c.Observe == nil {
 		return called.Call(ctx, req)
 	}

@@ -65,8 +65,14 @@ type Summary struct {
 	Shared int        // how many of these failed with the same error, except for their names
 	First  object.Ref // the first of these by name, so that it stays the same while the parents do
 	Text   string     // its error, with the source line and the caret of a script error
+	Line   string     // its error in one line, as a column shows it
 	Kind   string     // the Kind of its error
+	Cause  Cause      // of its error
+	Since  time.Time  // when the first parent failed because of this; zero if that is not known
 }
+
+// maxLine is the maximum length of Summary.Line in bytes.
+const maxLine = 300
 
 // Kind says what kind of error err is, and at which position of a script. It has no text that a script, a webhook or an object can
 // have chosen, so that it may be shown to users who may not see the parents.
@@ -98,9 +104,9 @@ func Sum(failed []Failure) Summary {
 		size  int
 		first Failure
 	}
-	groups, most := map[string]*group{}, &group{}
+	groups, most := map[Cause]*group{}, &group{}
 	for _, f := range failed {
-		key := withoutWord(withoutWord(f.Err.Error(), f.Parent.Name), f.Parent.Namespace)
+		key := CauseOf(f)
 		g := groups[key]
 		if g == nil {
 			g = &group{first: f}
@@ -111,14 +117,15 @@ func Sum(failed []Failure) Summary {
 			g.first = f
 		}
 	}
-	for _, g := range groups {
+	sum := Summary{Known: true, Failing: len(failed)}
+	for cause, g := range groups {
 		if g.size > most.size || g.size == most.size && cmp.Less(g.first.Parent.String(), most.first.Parent.String()) {
-			most = g
+			most, sum.Cause = g, cause
 		}
 	}
-	sum := Summary{Known: true, Failing: len(failed), Shared: most.size, First: most.first.Parent}
-	if most.size > 0 {
-		sum.Text, sum.Kind = engine.DetailOf(most.first.Err), Kind(most.first.Err)
+	if sum.Shared, sum.First = most.size, most.first.Parent; most.size > 0 {
+		err := most.first.Err
+		sum.Text, sum.Kind, sum.Line = engine.DetailOf(err), Kind(err), engine.Clip(strings.Join(strings.Fields(err.Error()), " "), maxLine)
 	}
 	return sum
 }
@@ -150,8 +157,11 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// ReportInterval is how often a Report changes at most.
-const ReportInterval = time.Minute
+// ReportInterval is how often a Report changes at most, except that it follows another cause at once, earlyChanges times in a row.
+const (
+	ReportInterval = time.Minute
+	earlyChanges   = 5
+)
 
 // A Report is the Summary that the status of a controller shows. It changes rarely, so that the status is not written for each
 // parent. The zero value shows that nothing is known.
@@ -159,6 +169,7 @@ type Report struct {
 	version any // of the hooks
 	shown   Summary
 	changed time.Time
+	early   int // changes since ReportInterval passed without one
 }
 
 // Update returns what is to be shown when now is the current Summary. The first Summary of another version of the hooks is shown at once.
@@ -172,9 +183,12 @@ func (r *Report) Update(current Summary, version any, now time.Time) Summary {
 	case current != r.shown && now.Sub(r.changed) >= ReportInterval:
 		// It changes at once after it was unknown, or the same for some time.
 		if r.shown.Known {
-			r.changed = now
+			r.changed, r.early = now, 0
 		}
 		r.shown = current
+	case current.Cause != r.shown.Cause && r.early < earlyChanges:
+		r.early++
+		r.changed, r.shown = now, current
 	}
 	return r.shown
 }

@@ -61,6 +61,56 @@ func TestSumHasCaretOfScriptError(t *testing.T) {
 	}
 }
 
+func TestReportFollowsCauseAtOnce(t *testing.T) {
+	var r Report
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sum := func(cause Cause, failing int) Summary {
+		return Summary{Known: true, Parents: 9, Failing: failing, Cause: cause}
+	}
+	r.Update(sum(0, 0), 0, at)
+	for i := range earlyChanges {
+		at = at.Add(5 * time.Second)
+		if got := r.Update(sum(Cause(i+1), 3), 0, at); got.Cause != Cause(i+1) {
+			t.Errorf("cause %d is not shown at once, but %+v", i+1, got)
+		}
+		if got := r.Update(sum(Cause(i+1), 4), 0, at.Add(time.Second)); i > 0 && got.Failing != 3 {
+			t.Errorf("the number has changed at once: %+v", got)
+		}
+	}
+	if got := r.Update(sum(77, 3), 0, at.Add(5*time.Second)); got.Cause == 77 {
+		t.Error("a cause that changes all the time is shown each time")
+	}
+	if got := r.Update(sum(78, 3), 0, at.Add(ReportInterval)); got.Cause != 78 {
+		t.Errorf("after a minute: %+v", got)
+	}
+	if got := r.Update(sum(0, 0), 0, at.Add(ReportInterval+5*time.Second)); got.Failing != 0 {
+		t.Errorf("it does not show at once that no parent fails: %+v", got)
+	}
+}
+
+func TestCauses(t *testing.T) {
+	var c Causes
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cause := func(name, text string) Cause {
+		return CauseOf(Failure{objecttest.WidgetRef("default", name), errors.New(text)})
+	}
+	quota := cause("a", "create default/a: exceeded quota")
+	if cause("b", "create default/b: exceeded quota") != quota || cause("a", "create default/a: forbidden") == quota {
+		t.Error("a Cause is not that of the text without the names")
+	}
+	for i, step := range []struct {
+		from, to Cause
+		changed  bool
+	}{{0, quota, true}, {0, quota, false}, {quota, quota, false}, {quota, 1, true}, {quota, 0, true}, {1, 0, true}, {0, 0, false}, {0, quota, true}} {
+		if got := c.Move(step.from, step.to, at.Add(time.Duration(i)*time.Second)); got != step.changed {
+			t.Errorf("step %d: changed is %t", i, got)
+		}
+	}
+	if got := c.Since(quota); got != at.Add(7*time.Second) || !c.Since(1).IsZero() {
+		t.Errorf("since %s", got)
+	}
+}
+
 func TestReportChangesAtMostOnceAMinute(t *testing.T) {
 	var r Report
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -40,6 +40,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/children"
+	"metascript/controller/delays"
 	"metascript/controller/dispatch"
 	"metascript/controller/failures"
 	"metascript/controller/finalizers"
@@ -81,7 +82,8 @@ type Reconciler struct {
 	leading       *lease.Gate      // the workers begin once it is open; nil is open
 	dryRuns       *rate.Limiter    // see children.Writer.DryRuns; nil with an observer, which waits for no write
 	extraWrites   *children.Extra  // see children.Writer.Extra; nil with an observer, which sees the writes in their order then
-	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
+	delays        *delays.Meter
+	initialReason queue.Reason // why each parent is reconciled at first: Resync or ScriptChanged
 
 	// These fields change.
 
@@ -111,8 +113,8 @@ type Options struct {
 
 	// Changed is called when the status of the controller object has something else to report: when the script is held for the
 	// first parent, or for none any more; when the first parent is denied something or fails, or none is or does any more; when all
-	// parents were synced once; and when a webhook is called in place of a script, or the script is called again. It must not
-	// block. Nil is not called.
+	// parents were synced once; when the error that most parents share has changed; when parents begin or end to wait because of slow
+	// hooks; and when a webhook is called in place of a script, or the script is called again. It must not block. Nil is not called.
 	Changed func()
 
 	Observer observe.Observer // is called with what is done; nil is not called
@@ -144,6 +146,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		r.extraWrites = &o.Shared.extraWrites
 		r.dryRuns = rate.NewLimiter(dryRunsPerSecond, dryRunsAtOnce)
 	}
+	r.delays = &delays.Meter{Waiting: r.Waiting, Changed: o.Changed}
 	r.redactors = &redactors{binding: b, states: r.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
 	r.redactors.handler = log.Handler()
@@ -282,6 +285,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 // and ctx, the context of Begin, is done or Begin has failed.
 func (r *Reconciler) End(ctx context.Context) {
 	r.queue.ShutDown()
+	r.delays.Stop()
 	stop := func() {
 		for _, f := range r.stops {
 			f()
@@ -388,6 +392,8 @@ type Snapshot struct {
 	Denied     Denied
 	Failing    failures.Summary
 	NotStored  failures.Summary      // what the API server did not store of the last writes for the parents
+	Delays     delays.Report         // the parents that wait because of slow hooks
+	Workers    int                   // how many parents are reconciled at the same time at most
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
 	Finalizers finalizers.Held
 	Warnings   []string // about overlapping controllers, and webhooks that cannot be called
@@ -398,6 +404,7 @@ func (r *Reconciler) Snapshot() Snapshot {
 	version, overlap := r.current.Load(), r.findOverlap()
 	s := Snapshot{
 		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
+		Delays: r.delays.Report(), Workers: r.binding.Workers,
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.held(version), Warnings: overlap.warnings,
 	}
 	has := func(key object.Ref) bool {

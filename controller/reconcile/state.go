@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"metascript/controller/call"
 	"metascript/controller/children"
 	"metascript/controller/failures"
@@ -76,6 +78,7 @@ type parentState struct {
 
 	// failing is the last error that was reported, too, but outdate does not clear it; nil if there is none. Snapshot reads it.
 	failing error
+	cause   failures.Cause // of failing
 
 	// notStored says what the API server did not store of the last writes, because a schema lacks it; "" if it stored all.
 	// The worker writes it, and Snapshot reads it.
@@ -140,12 +143,17 @@ type states struct {
 	// denied, failing and notStored are the numbers of entries of all whose fields of these names are set.
 	denied, failing, notStored int
 
+	// causes are those of the parents that fail. changes limits how often a change of them is notified, and changing says that one will be.
+	causes   failures.Causes
+	changes  *rate.Limiter
+	changing bool
+
 	// unsynced are the parents that existed at the beginning and were not synced yet. It is nil before expect.
 	unsynced map[object.Ref]bool
 }
 
 func newStates(notify func()) *states {
-	return &states{notify: notify, all: map[object.Ref]*parentState{}}
+	return &states{notify: notify, all: map[object.Ref]*parentState{}, changes: rate.NewLimiter(rate.Every(changesPeriod), changesAtOnce)}
 }
 
 // of returns the state of a parent. It creates the state if there is none.
@@ -258,7 +266,7 @@ func (s *states) forget(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		s.setDenied(state, nil)
-		s.setFailing(state, nil)
+		s.setFailing(parent, state, nil)
 		s.setNotStored(state, "")
 	}
 	delete(s.all, parent)
@@ -322,7 +330,7 @@ func (s *states) countFailure(parent object.Ref, err error) int {
 		state.failure = failure{text: err.Error()}
 	}
 	state.failure.times++
-	s.setFailing(state, err)
+	s.setFailing(parent, state, err)
 	return state.failure.times
 }
 
@@ -332,7 +340,7 @@ func (s *states) forgetFailure(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		state.failure, state.refused = failure{}, false
-		s.setFailing(state, nil)
+		s.setFailing(parent, state, nil)
 	}
 }
 
@@ -345,20 +353,36 @@ func (s *states) noteRefused(parent object.Ref) (again bool) {
 	return again
 }
 
-// failuresSettle is how long a change from no failing parent to one, or back, lasts before it is notified: most often others follow.
-const failuresSettle = 2 * time.Second
+// failuresSettle is how long a change of the failing parents lasts before it is notified: most often others follow. A cause that begins or
+// ends is notified changesAtOnce times, and then once in changesPeriod.
+const (
+	failuresSettle = 2 * time.Second
+	changesPeriod  = 10 * time.Second
+	changesAtOnce  = 5
+)
 
-// setFailing sets the failing field of a state and updates the count. The caller must have locked mu.
-func (s *states) setFailing(state *parentState, err error) {
-	before := s.failing
+// setFailing sets the failing field of the state of a parent and updates the count. The caller must have locked mu.
+func (s *states) setFailing(parent object.Ref, state *parentState, err error) {
 	if state.failing != nil {
 		s.failing--
 	}
 	if err != nil {
 		s.failing++
 	}
-	state.failing = err
-	s.settle(before, s.failing)
+	before := state.cause
+	state.failing, state.cause = err, failures.CauseOf(failures.Failure{Parent: parent, Err: err})
+	if s.causes.Move(before, state.cause, time.Now()) && !s.changing {
+		s.changing = true
+		time.AfterFunc(max(failuresSettle, s.changes.Reserve().Delay()), s.notifyChange)
+	}
+}
+
+// notifyChange notifies of a cause that has begun or ended.
+func (s *states) notifyChange() {
+	s.mu.Lock()
+	s.changing = false
+	s.mu.Unlock()
+	s.notify()
 }
 
 // settle notifies of a number of parents that has changed from 0 to 1 or from 1 to 0.
@@ -443,5 +467,7 @@ func (s *states) failures(has func(object.Ref) bool) failures.Summary {
 			failed = append(failed, failures.Failure{Parent: parent, Err: state.failing})
 		}
 	}
-	return failures.Sum(failed)
+	sum := failures.Sum(failed)
+	sum.Since = s.causes.Since(sum.Cause)
+	return sum
 }

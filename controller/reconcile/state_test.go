@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,41 @@ func TestFailingParentsAreNotifiedOnceAllWereSynced(t *testing.T) {
 		time.Sleep(2 * failuresSettle)
 		if sum := s.failures(has); sum.Failing != 0 || notified.Load() != 3 {
 			t.Errorf("at the end: %+v, notified %d times", sum, notified.Load())
+		}
+	})
+}
+
+func TestAnotherCauseIsNotifiedWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notified atomic.Int32
+		s := newStates(func() { notified.Add(1) })
+		s.expect(slices.Values([]object.Ref(nil)))
+		all := func(object.Ref) bool { return true }
+		failAll := func(text string) {
+			for i := range 30 {
+				name := fmt.Sprint("w", i)
+				s.countFailure(objecttest.WidgetRef("default", name), fmt.Errorf("create %s: %s", name, text))
+			}
+		}
+		failAll("quota")
+		began := time.Now()
+		time.Sleep(failuresSettle)
+		synctest.Wait()
+		if sum := s.failures(all); notified.Load() != 1 || sum.Shared != 30 || !sum.Since.Equal(began) {
+			t.Errorf("at first: notified %d times, %+v", notified.Load(), sum)
+		}
+		failAll("forbidden")
+		time.Sleep(failuresSettle)
+		synctest.Wait()
+		if sum := s.failures(all); notified.Load() != 2 || sum.Line != "create w0: forbidden" || !sum.Since.Equal(began.Add(failuresSettle)) {
+			t.Errorf("after another cause: notified %d times, %+v", notified.Load(), sum)
+		}
+		for i := range 100 {
+			failAll(fmt.Sprint("number ", i))
+			time.Sleep(time.Second)
+		}
+		if n := notified.Load(); n > 20 {
+			t.Errorf("notified %d times of a cause that changes each second", n)
 		}
 	})
 }

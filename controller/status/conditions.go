@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 		typed(v1alpha1.ConditionPermitted, permitted(d, r)),
 		typed(v1alpha1.ConditionParentsSynced, parentsSynced(d, r)),
 		typed(v1alpha1.ConditionAnswersStored, answersStored(r)),
+		typed(v1alpha1.ConditionParentsWaiting, parentsWaiting(r)),
 		typed(v1alpha1.ConditionSpecSound, specSound(r)),
 		typed(v1alpha1.ConditionReady, ready(d, r)),
 	}
@@ -190,6 +192,45 @@ func answersStored(r *Result) metav1.Condition {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonFieldsNotStored, fmt.Sprintf("for %d parents; for %d of them, such as %s: %s", n.Failing, n.Shared, n.First, n.Text))
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonAllStored, "no schema lacks a field that was returned")
+}
+
+// parentsWaiting says how slow the hooks are and how many parents wait for them.
+func parentsWaiting(r *Result) metav1.Condition {
+	switch n := r.Delays; {
+	case r.Active == nil:
+		return notRunning()
+	case n.Waiting > 0:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonSlowHooks, fmt.Sprintf(
+			"parents that wait: %d, the first of them for %s; a call of the hook %s takes %s, and %d parents are reconciled at the same time at most: make the hook faster, or raise spec.maxConcurrentSyncs",
+			n.Waiting, n.Longest.Round(time.Second), n.Hook, n.Took.Round(10*time.Millisecond), r.Workers))
+	}
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonNoneWaiting, "no parent waits long because of slow hooks")
+}
+
+// failingStatus sums up the parents that fail. Until it is known whether there are some, as after a restart, it stays as it is; and so does
+// the time at which a cause was first seen, while the cause is the same.
+func failingStatus(d *spec.Declaration, r *Result) *v1alpha1.FailingStatus {
+	before, f := d.Status.Failing, r.Failing
+	synced := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionParentsSynced)
+	switch {
+	case r.Active == nil || r.Parents == 0 && r.AccessErr != nil || f.Known && f.Failing == 0:
+		return nil
+	case !f.Known && synced != nil && synced.ObservedGeneration == d.Object.Generation:
+		return before
+	case !f.Known:
+		return nil
+	}
+	now := &v1alpha1.FailingStatus{Parents: int32(f.Failing), Cause: f.Line}
+	if d.Settings.ServiceAccount != nil {
+		now.Cause = f.Kind
+	}
+	if !f.Since.IsZero() {
+		now.Since = &metav1.Time{Time: f.Since.UTC().Truncate(time.Second)}
+	}
+	if before != nil && before.Cause == now.Cause && before.Since != nil && (now.Since == nil || before.Since.Before(now.Since)) {
+		now.Since = before.Since
+	}
+	return now
 }
 
 // accessReason is the reason of the condition Permitted while the account of the controller cannot do its work.

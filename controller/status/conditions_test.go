@@ -18,6 +18,7 @@ import (
 	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/delays"
 	"metascript/controller/failures"
 	"metascript/controller/finalizers"
 	"metascript/controller/kube"
@@ -33,11 +34,11 @@ import (
 var normal = map[string]string{
 	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "GuardPassed": "True NoGuard", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
 	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "ParentsSynced": "True AllSynced",
-	"AnswersStored": "True AllStored", "SpecSound": "True NoWarnings", "Ready": "True Running",
+	"AnswersStored": "True AllStored", "ParentsWaiting": "False NoneWaiting", "SpecSound": "True NoWarnings", "Ready": "True Running",
 }
 
 // idle is how the conditions of a controller of which nothing runs differ from normal.
-var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning", "ParentsSynced: Unknown NotRunning", "AnswersStored: Unknown NotRunning"}
+var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning", "ParentsSynced: Unknown NotRunning", "AnswersStored: Unknown NotRunning", "ParentsWaiting: Unknown NotRunning"}
 
 // differing returns "Type: Status Reason" of each condition that is not as in normal, and of each that is missing.
 func differing(status *v1alpha1.ControllerStatus) []string {
@@ -254,6 +255,56 @@ func TestParentsSyncedIsUnknownWithoutAccess(t *testing.T) {
 		if got := fmt.Sprintf("%s %s", condition.Status, condition.Reason); got != want {
 			t.Errorf("with %d parents: got %q, want %q", parents, got, want)
 		}
+	}
+}
+
+func TestFailingHasCauseAndItsAge(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	sum := func(line string, since time.Time) failures.Summary {
+		return failures.Summary{Known: true, Parents: 5, Failing: 3, Shared: 2, Line: line, Kind: "another error", Since: since}
+	}
+	for i, c := range []struct {
+		sum  failures.Summary
+		want string
+	}{
+		{sum("no quota", at), "3 no quota 03:04:05"},
+		{failures.Summary{}, "3 no quota 03:04:05"}, // after a restart
+		{sum("no quota", at.Add(time.Hour)), "3 no quota 03:04:05"},
+		{sum("forbidden", at.Add(2*time.Hour)), "3 forbidden 05:04:05"},
+		{failures.Summary{Known: true, Parents: 5}, ""},
+		{sum("no quota", at.Add(3*time.Hour)), "3 no quota 06:04:05"},
+	} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.Failing = c.sum
+		status, got := Of(cc, r), ""
+		if f := status.Failing; f != nil {
+			got = fmt.Sprintf("%d %s %s", f.Parents, f.Cause, f.Since.Format(time.TimeOnly))
+		}
+		if got != c.want {
+			t.Errorf("step %d: got %q, want %q", i, got, c.want)
+		}
+		cc.Status = *status
+	}
+	cc.Settings.ServiceAccount = &v1alpha1.ServiceAccountRef{Namespace: "own", Name: "account"}
+	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+	r.Failing = sum("of hush-name", at)
+	if f := Of(cc, r).Failing; f.Cause != "another error" || f.Parents != 3 {
+		t.Errorf("with an account: %+v", f)
+	}
+}
+
+func TestParentsWaitingSaysHowSlowHookIs(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+	r.Workers, r.Delays = 2, delays.Report{Waiting: 28, Longest: 35*time.Second + 1, Hook: "sync", Took: 4012 * time.Millisecond}
+	want := "parents that wait: 28, the first of them for 35s; a call of the hook sync takes 4.01s, and 2 parents are reconciled at the same time at most: "
+	status := Of(cc, r)
+	if got := messageOf(t, status, v1alpha1.ConditionParentsWaiting); !strings.HasPrefix(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if diff := cmp.Diff([]string{"ParentsWaiting: True SlowHooks"}, differing(status)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 }
 

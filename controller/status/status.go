@@ -25,6 +25,7 @@ func Of(d *spec.Declaration, r *Result) *v1alpha1.ControllerStatus {
 	if d.HasScript() {
 		status.Script = scriptStatus(d.Status.Script, r)
 	}
+	status.Failing = failingStatus(d, r)
 	status.Shadow = shadowStatus(r)
 	if r.Shadow == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionShadowAgrees)

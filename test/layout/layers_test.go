@@ -29,6 +29,7 @@ var layers = []string{
 	"children",
 	"parents",
 	"failures",
+	"delays", // whether parents wait because hooks are slow
 	"history",   // what the last reconciles of parents did
 	"recording", // files with reconciles that can be replayed
 	"accounts",

@@ -33,6 +33,8 @@ const (
 	// ConditionAnswersStored is False while the schema of a child or of a parent lacks fields that the hooks returned, so that the API
 	// server does not store them.
 	ConditionAnswersStored = "AnswersStored"
+	// ConditionParentsWaiting is True while parents wait long for a worker because the hooks of the controller are slow.
+	ConditionParentsWaiting = "ParentsWaiting"
 	// ConditionShadowAgrees is False while the candidate in spec.shadow answers otherwise than the script that runs, or fails. It is in
 	// the status only if there is a candidate.
 	ConditionShadowAgrees = "ShadowAgrees"
@@ -44,7 +46,7 @@ const (
 	// Of ResourcesDiscovered, ScriptReady and SpecSound.
 	ReasonNotChecked = "NotChecked"
 	// ReasonNotRunning: nothing of the controller runs. Of ScriptsHeld, FallbackActive, FinalizersHeld, Permitted,
-	// ParentsSynced and AnswersStored; and of Ready (False), if the controller was paused and its guard holds the latest version.
+	// ParentsSynced, AnswersStored and ParentsWaiting; and of Ready (False), if the controller was paused and its guard holds the latest version.
 	ReasonNotRunning = "NotRunning"
 )
 
@@ -92,6 +94,14 @@ const (
 	ReasonAllStored = "AllStored"
 	// ReasonFieldsNotStored: False, the message has the first field of a parent.
 	ReasonFieldsNotStored = "FieldsNotStored"
+)
+
+// Reasons of the condition ParentsWaiting.
+const (
+	// ReasonNoneWaiting: False, no parent waits long because of slow hooks.
+	ReasonNoneWaiting = "NoneWaiting"
+	// ReasonSlowHooks: True, the message has the number of parents that wait, and how long a call takes.
+	ReasonSlowHooks = "SlowHooks"
 )
 
 // Reasons of the condition Permitted.

@@ -20,6 +20,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="The reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="The message of the condition Ready"
+// +kubebuilder:printcolumn:name="Failing",type=integer,JSONPath=`.status.failing.parents`,priority=1,description="The number of parents for which the last sync failed"
+// +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.failing.since`,priority=1,description="How long parents have failed with this cause"
+// +kubebuilder:printcolumn:name="Cause",type=string,JSONPath=`.status.failing.cause`,priority=1,description="The error that most of these parents share"
 type DecoratorController struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -110,8 +110,9 @@ type ControllerStatus struct {
 	// effect. These types are normally False: ScriptsHeld means that a script is
 	// not called for some parents, because it exceeded a limit for them,
 	// ScriptRunaway that a script still runs after its timeout, FallbackActive
-	// that a webhook answers in place of a script, and FinalizersHeld that parents
-	// have the finalizer although there is no finalize hook any more.
+	// that a webhook answers in place of a script, FinalizersHeld that parents
+	// have the finalizer although there is no finalize hook any more, and
+	// ParentsWaiting that parents wait because the hooks are slow.
 	//
 	// +listType=map
 	// +listMapKey=type
@@ -122,12 +123,30 @@ type ControllerStatus struct {
 	// most once a minute.
 	Parents *int32 `json:"parents,omitempty"`
 
+	// failing says for how many parents the last sync failed, and why. It is not
+	// set while the last sync of no parent failed, and while nothing runs.
+	Failing *FailingStatus `json:"failing,omitempty"`
+
 	// script is the script that runs. It is not set if no script runs.
 	Script *ScriptStatus `json:"script,omitempty"`
 
 	// shadow is what came of comparing the candidate in spec.shadow. It is not set
 	// without a candidate that is loaded.
 	Shadow *ShadowStatus `json:"shadow,omitempty"`
+}
+
+// FailingStatus sums up the parents for which the last sync failed.
+type FailingStatus struct {
+	// parents is the number of these parents.
+	Parents int32 `json:"parents"`
+
+	// cause is the error that most of them share, in one line. For a controller
+	// with an account it says only what kind of error it is.
+	Cause string `json:"cause"`
+
+	// since is the time when the first of the parents that share the error failed
+	// with it.
+	Since *metav1.Time `json:"since,omitempty"`
 }
 
 // ScriptStatus describes the script that runs.
