@@ -53,6 +53,9 @@ type Writer struct {
 	// Requested says that a user requested the reconcile, so that values that the API server stored with another meaning are written again.
 	Requested bool
 
+	// Lost is the Losses of the Memory before the children were observed; see mayCreate.
+	Lost uint64
+
 	// Suppressed is called by ReportSuppressed with all writes that are suppressed; nil is not called.
 	Suppressed func([]plan.Op)
 
@@ -163,6 +166,10 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // writes of this block
 // are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
+	gone := w.mayCreate(ctx, parent, ops)
+	if gone != nil {
+		ops = slices.DeleteFunc(slices.Clone(ops), plan.Op.Creates)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.missing = w.missing || slices.ContainsFunc(ops, plan.Op.Creates)
@@ -204,7 +211,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		})
 		begin = end
 	}
-	err := kube.Join(errs...)
+	err := kube.Join(append(errs, gone)...)
 	if left > 0 {
 		err = kube.Join(err, fmt.Errorf("%d more children are left to the next try, since %d writes to children of their kinds failed one after the other, or %d in all", left, maxFailing, maxFailingInAll))
 	}
@@ -452,7 +459,16 @@ func withNulls(op plan.Op, refused string, err error) error {
 func (w *Writer) send(ctx context.Context, op plan.Op, to plan.Writer) (*object.Object, error) {
 	w.mu.Unlock()
 	defer w.mu.Lock()
-	return to.Do(ctx, op)
+	if op.Verb != plan.Delete {
+		return to.Do(ctx, op)
+	}
+	child := object.UIDOf(op.Object)
+	w.Memory.losses.deleting(child)
+	stored, err := to.Do(ctx, op)
+	if err != nil {
+		w.Memory.losses.kept(child)
+	}
+	return stored, err
 }
 
 // namespacePollInterval is how often the creation of a child is tried while its namespace is being deleted.

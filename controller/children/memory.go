@@ -30,6 +30,10 @@ type Memory struct {
 	// replaced has, by namespace, the child that was deleted to be recreated in a full quota, until it exists again; see Replacements.
 	replaced map[string]replacement
 
+	// losses are the children that somebody else has deleted, and checked their number when it was last known that the parent exists.
+	losses  losses
+	checked uint64
+
 	sinceHooks
 
 	// redefined says that the forms in written do not fit any more, since a definition of a kind of children has changed. spells says
@@ -83,6 +87,9 @@ func (m *Memory) Redefine() bool {
 	m.redefined.Store(true)
 	return true
 }
+
+// Losses returns how many children of the parent somebody else has deleted.
+func (m *Memory) Losses() uint64 { return m.losses.number() }
 
 // forgetSpelled drops the forms in which the API server stored values.
 func (m *Memory) forgetSpelled() {

@@ -76,6 +76,9 @@ func (e *eventHandler) onChild(old, current *object.Object) {
 	}
 	if current == nil {
 		e.noteLeft(old)
+		if key, owned := e.r.binding.OwnerOf(old); owned {
+			e.r.states.lose(key, old.GetUID())
+		}
 	}
 	queued, note := map[object.Ref]bool{}, e.note(queue.ChildChanged, old, current)
 	for _, o := range []*object.Object{old, current} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/call"
 	"metascript/controller/children"
@@ -32,7 +33,7 @@ type parentState struct {
 	// The goroutine that processes the parent reads and writes these fields. No other one does, so that they need no lock.
 
 	// children is what is remembered of the children. It is never nil. The children.Writer of a reconcile uses it. Other goroutines
-	// may only call its Redefine, with states.mu locked.
+	// may only call its Redefine and its Lose, with states.mu locked.
 	children *children.Memory
 
 	// parent is what is remembered of the parent itself. The parents.Writer of a reconcile uses it. Other goroutines may only call its
@@ -218,6 +219,15 @@ func (s *states) wake(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		state.rests, state.woken = false, true
+	}
+}
+
+// lose notes that the cache of a child of a parent does not have it any more.
+func (s *states) lose(parent object.Ref, child types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state := s.all[parent]; state != nil {
+		state.children.Lose(child)
 	}
 }
 
