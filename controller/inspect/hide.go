@@ -39,16 +39,27 @@ func (s *sight) sees(ctx context.Context, o history.Object) (bool, error) {
 	if may, known := s.known[where]; known || len(s.known) >= maxScopes {
 		return may, nil
 	}
-	resource, err := s.handler.server.Resources.ByKind(where.GroupVersionKind)
-	if err != nil {
-		s.known[where] = false // its rights cannot be found out
-		return false, nil
-	}
-	may, err := s.caller.mayRead(ctx, resource.GroupVersionResource.GroupResource(), o.Namespace)
+	may, err := s.caller.mayRead(ctx, s.handler.groupResource(where.GroupVersionKind), o.Namespace)
 	if err == nil {
 		s.known[where] = may
 	}
 	return may, err
+}
+
+// groupResource returns the resource of a kind. If it is not served any more, as after its definition was deleted, that is the one that
+// the controllers have watched; or else all resources of its group, which whoever may read all of them may read.
+func (h *Handler) groupResource(kind object.Kind) schema.GroupResource {
+	if resource, err := h.server.Resources.ByKind(kind); err == nil {
+		return resource.GroupVersionResource.GroupResource()
+	}
+	for _, r := range h.server.Running() {
+		for _, child := range r.Binding().Children {
+			if child.Kind == kind {
+				return child.Informer.Spec().Resource.GroupResource()
+			}
+		}
+	}
+	return schema.GroupResource{Group: kind.Group, Resource: "*"}
 }
 
 // hidden replaces an error that may tell of objects that the caller may not read.

@@ -264,3 +264,15 @@ func TestTooManyRequests(t *testing.T) {
 	close(end)
 	all.Wait()
 }
+
+func TestKindThatIsNotServedAnyMore(t *testing.T) {
+	f := newFixture(t, "admin get * ns", "admin list * ns", "jane get gadgets ns", "jane list gadgets ns")
+	for user, want := range map[string]bool{"admin": true, "jane": false} {
+		s := &sight{f.handler, &Caller{UserInfo: authenticationv1.UserInfo{Username: user}, reviews: f.handler.reviews}, map[scope]bool{}}
+		s.caller.token[0] = user[0]
+		may, err := s.sees(t.Context(), history.Object{APIVersion: "example.com/v1", Kind: "Gadget", Namespace: "ns", Name: "g"})
+		if may != want || err != nil {
+			t.Errorf("%s sees it: %t, %v", user, may, err)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // Package inspection asks a server what it knows of an object; see package controller/inspect.
 //
 // [WhyCommand] returns the command why. [Flags.Open] returns a [Client]. Without --server-address, it finds the Pod of the server that leads
-// (find.go), and reaches it by a port-forward of the API server (forward.go). The requests have the token of the user in the kubeconfig
+// (find.go), and reaches it by a port-forward of the API server (forward.go), or finds a server on this machine (local.go). The requests have the token of the user in the kubeconfig
 // file, or of a ServiceAccount.
 package inspection
 
@@ -31,6 +31,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/controller/inspect"
 )
 
@@ -47,7 +48,7 @@ type Flags struct {
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Cluster.Register(flags)
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the object; defaults to that of the context")
-	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as http://127.0.0.1:9998; by default a port-forward to the Pod of the server is used")
+	flags.StringVar(&f.Server, "server-address", "", "address of a server, such as 127.0.0.1:9998; by default a port-forward to the Pod of the server is used, or without a Pod a server on this machine")
 	flags.StringVar(&f.ServerNamespace, "server-namespace", "", "namespace of the Pods of the server, which get your token; by default all are searched, and only one may have such Pods")
 	flags.StringVar(&f.Account, "service-account", "", "ask as this ServiceAccount, NAMESPACE/NAME, with a token that is requested for ten minutes")
 }
@@ -62,6 +63,8 @@ type Client struct {
 	base    string            // of the URLs of requests
 	forward *forward          // to the Pod of the server; nil before the first request, and with an address
 	pod     types.UID         // of the Pod to which it was connected last; "" before
+	localAt string            // the address at which a server on this machine is looked for
+	local   bool              // it is connected to that one
 }
 
 // responseLimit is more than a server sends.
@@ -69,14 +72,15 @@ const responseLimit = 16 << 20
 
 // Open returns a Client. It does not connect to a server before the first request. It writes to notices which Pod gets the token.
 func (f *Flags) Open(ctx context.Context, notices io.Writer) (*Client, error) {
-	if err := checkServer(f.Server); err != nil {
+	base, err := baseOf(f.Server)
+	if err != nil {
 		return nil, err
 	}
 	cluster, err := f.Cluster.Load()
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{flags: f, cluster: cluster, base: strings.TrimSuffix(f.Server, "/"), notice: func(text string) { fmt.Fprintln(notices, text) }}
+	c := &Client{flags: f, cluster: cluster, base: base, localAt: serverflags.DefaultInspect, notice: func(text string) { fmt.Fprintln(notices, text) }}
 	if c.kube, err = kubernetes.NewForConfig(cluster.Config); err != nil {
 		return nil, err
 	}
@@ -84,19 +88,24 @@ func (f *Flags) Open(ctx context.Context, notices io.Writer) (*Client, error) {
 	return c, err
 }
 
-// checkServer returns an error if an address is not one to which a token may be sent without encryption.
-func checkServer(address string) error {
+// baseOf returns the URL of the server at an address, which may be without http://. It returns an error if that is not one to which a token
+// may be sent without encryption.
+func baseOf(address string) (string, error) {
 	if address == "" {
-		return nil
+		return "", nil
 	}
-	u, err := url.Parse(address)
+	base := strings.TrimSuffix(address, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return fmt.Errorf("--server-address %s: want an address such as http://127.0.0.1:9998", address)
+		return "", fmt.Errorf("--server-address %s: want an address such as 127.0.0.1:9998", address)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--server-address %s is not on this machine: your token would be sent without encryption; use a port-forward, which is the default", address)
+		return "", fmt.Errorf("--server-address %s is not on this machine: your token would be sent without encryption; use a port-forward, which is the default", address)
 	}
-	return nil
+	return base, nil
 }
 
 // authenticated returns a client that sends the token of the user, or of a ServiceAccount.
@@ -121,7 +130,7 @@ func (c *Client) authenticated(ctx context.Context) (*http.Client, error) {
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // the address is on this machine
 	config.Timeout = 30 * time.Second
 	if c.flags.Server == "" {
-		config.Dial = func(context.Context, string, string) (net.Conn, error) { return c.forward.dial() }
+		config.Dial = c.dial
 	}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -298,12 +307,15 @@ func (c *Client) follow(ctx context.Context, send func() error) error {
 		return send()
 	}
 	for hop := 0; ; hop++ {
-		if c.forward == nil || c.forward.lost() {
+		if !c.local && (c.forward == nil || c.forward.lost()) {
 			if err := c.connect(ctx); err != nil {
 				return err
 			}
 		}
 		err := send()
+		if c.local {
+			return err
+		}
 		var problem *inspect.Problem
 		switch {
 		case err == nil || hop == hops || ctx.Err() != nil:

@@ -80,7 +80,7 @@ func namesOf(pods []corev1.Pod) string {
 // leader returns the only one of the Pods that belongs to a workload and leads. where says where they were looked for.
 func (c *Client) leader(ctx context.Context, pods []corev1.Pod, where string) (*corev1.Pod, error) {
 	if len(pods) == 0 {
-		return nil, standby("there is no running Pod of a server %s, with the label %s: name another namespace with --server-namespace, or a server with --server-address", where, servers)
+		return nil, noPodError{standby("there is no running Pod of a server %s, with the label %s: name another namespace with --server-namespace, or a server with --server-address", where, servers)}
 	}
 	var lead []corev1.Pod
 	var not []error

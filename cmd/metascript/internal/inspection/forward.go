@@ -2,6 +2,7 @@ package inspection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -10,9 +11,17 @@ import (
 	"metascript/cmd/metascript/internal/serverflags"
 )
 
-// connect connects to the Pod of the server that leads, and says which it is, if it is another one than before.
+// connect connects to the Pod of the server that leads, or without any to a server on this machine, and says which it is, if it is another
+// one than before.
 func (c *Client) connect(ctx context.Context) error {
 	pod, err := c.find(ctx)
+	if none := (noPodError{}); c.flags.ServerNamespace == "" && errors.As(err, &none) {
+		found, hint := c.connectLocally(ctx)
+		if found {
+			return nil
+		}
+		return fmt.Errorf("%w%s", err, hint)
+	}
 	if err != nil {
 		return err
 	}
