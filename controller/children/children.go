@@ -166,7 +166,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // writes of this block
 // are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
-	gone := w.mayCreate(ctx, parent, ops)
+	gone := mayCreate(ctx, w, parent, ops)
 	if gone != nil {
 		ops = slices.DeleteFunc(slices.Clone(ops), plan.Op.Creates)
 	}

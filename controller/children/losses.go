@@ -61,7 +61,7 @@ func (m *Memory) Lose(child types.UID) {
 // server only if somebody else has deleted a child of it since it was read last, so that a first creation costs no request. If that is not
 // permitted, the children are created: otherwise they would be missing for ever. After any other error nothing is created, and the next
 // reconcile reads again.
-func (w *Writer) mayCreate(ctx context.Context, parent *object.Object, ops []plan.Op) error {
+func mayCreate(ctx context.Context, w *Writer, parent *object.Object, ops []plan.Op) error {
 	if w.Lost == w.Memory.checked {
 		return nil
 	}
