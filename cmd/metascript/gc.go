@@ -3,13 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/output"
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/finalizers"
 	"metascript/controller/object"
 )
@@ -19,7 +23,32 @@ type gcFlags struct {
 	cluster   kubeconfig.Flags
 	namespace string
 	dryRun    bool
+	ignored   ignoredGroups
 	output    output.Format
+}
+
+// ignoredGroups are the API groups whose objects a command does not look at.
+type ignoredGroups []string
+
+func (g *ignoredGroups) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar((*[]string)(g), "ignore-group", nil, "do not look at objects of this API group, such as one whose API server is gone; they may keep finalizers. Can be repeated")
+}
+
+// check returns an error if a group has what the command is about.
+func (g ignoredGroups) check() error {
+	for _, group := range []string{v1alpha1.Group, "apiextensions.k8s.io"} {
+		if slices.Contains(g, group) {
+			return fmt.Errorf("--ignore-group %s: the command needs this group", group)
+		}
+	}
+	return nil
+}
+
+// print says that objects were not looked at.
+func (g ignoredGroups) print(cmd *cobra.Command) {
+	if len(g) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "objects of these API groups were not looked at, and may have finalizers: %s\n", strings.Join(g, ", "))
+	}
 }
 
 // A collected is the result of the command gc. Its JSON form is the output of "metascript gc -o json".
@@ -30,6 +59,7 @@ type collected struct {
 	Google  int                `json:"google"`  // of those kept: of Google's Metacontroller
 	Failed  int                `json:"failed"`
 	Objects []removedFinalizer `json:"objects"` // from which a finalizer was removed
+	Ignored []string           `json:"ignoredGroups,omitempty"`
 	Error   string             `json:"error,omitempty"`
 }
 
@@ -57,11 +87,11 @@ server ran: an object with the finalizer of a deleted controller cannot be delet
 stay. The command also knows the finalizers of Google's Metacontroller, before version 1.0, which begin with metacontroller.app/.
 
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
-of its Pod, in this order. If it is not permitted to list a resource, it prints an error, continues with the other
-resources, and exits with 1.
+of its Pod, in this order. If it is not permitted to list a resource, or an API group cannot be discovered, it prints an error,
+continues with the other resources, and exits with 1. If what serves a group is gone for ever, use --ignore-group.
 
 With --output json or yaml, the output is an object with the fields dryRun, removed, kept, google and failed (numbers of
-finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and controller), and error.`,
+finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and controller), ignoredGroups, and error.`,
 		Example: `  metascript gc --dry-run
   metascript gc --context staging -o json`,
 		Args: arguments.None,
@@ -70,6 +100,7 @@ finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and 
 	f.cluster.Register(cmd.Flags())
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace of the objects; defaults to all, and to objects without a namespace too")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "write nothing, and list the finalizers that would be removed")
+	f.ignored.register(cmd.Flags())
 	f.output.Register(cmd.Flags())
 	return cmd
 }
@@ -81,6 +112,9 @@ const googleAdvice = "%d of those kept begin with metacontroller.app/: only Goog
 // collectFinalizers prints each finalizer that is removed, and then how many there were. After an error about an object it continues
 // with the others; it prints the errors last.
 func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
+	if err := f.ignored.check(); err != nil {
+		return err
+	}
 	cluster, err := f.cluster.Load()
 	if err != nil {
 		return err
@@ -95,8 +129,8 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	if f.dryRun {
 		verb = "would remove"
 	}
-	result := collected{DryRun: f.dryRun, Objects: []removedFinalizer{}}
-	collector.Namespace, collector.DryRun = f.namespace, f.dryRun
+	result := collected{DryRun: f.dryRun, Objects: []removedFinalizer{}, Ignored: f.ignored}
+	collector.Namespace, collector.DryRun, collector.Ignored = f.namespace, f.dryRun, f.ignored
 	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
 		result.Objects = append(result.Objects, removedFinalizer{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), finalizer, by})
 		if f.output.IsText() {
@@ -119,6 +153,7 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	} else {
 		err = f.output.Print(cmd.OutOrStdout(), result)
 	}
+	f.ignored.print(cmd)
 	if failed != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), failed)
 		return errors.New("some finalizers could not be read or removed")

@@ -22,6 +22,7 @@ type uninstallFlags struct {
 	cluster    kubeconfig.Flags
 	check, yes bool
 	timeout    time.Duration
+	ignored    ignoredGroups
 	output     output.Format
 }
 
@@ -29,7 +30,8 @@ type uninstallFlags struct {
 type uninstalled struct {
 	Check           bool `json:"check"` // nothing was written: the lists say what would be left
 	*uninstall.Left `json:",inline"`
-	Error           string `json:"error,omitempty"`
+	IgnoredGroups   []string `json:"ignoredGroups,omitempty"`
+	Error           string   `json:"error,omitempty"`
 }
 
 // uninstallCommand returns the command uninstall. It is for a person who removes metascript or Metacontroller from a cluster.
@@ -57,12 +59,14 @@ Save the controllers first if you need them again: kubectl get compositecontroll
 With --check, the command writes nothing. It lists what would be left, and exits with 1 if there is anything to remove.
 
 On a terminal, the command asks before it removes something. Without a terminal it needs --yes. You can interrupt it at any time, and
-run it again. It needs permission to list the objects of all kinds. The command finds the cluster by --kubeconfig, the environment
+run it again. It needs permission to list the objects of all kinds, and removes nothing if an API group cannot be discovered: if what
+serves a group is gone for ever, use --ignore-group. The command finds the cluster by --kubeconfig, the environment
 variable KUBECONFIG, ~/.kube/config, or the service account of its Pod, in this order.
 
 With --output json or yaml, the output is an object with the field check, the lists controllers, finalizers, storedScripts and
 definitions, and the number controllerRevisions. They say what was removed, or with --check what would be left. The list withoutOwner
-has objects that were children, and that no parent owns any more: they stay. byHand has the commands that delete the server.`,
+has objects that were children, and that no parent owns any more: they stay. byHand has the commands that delete the server.
+ignoredGroups are the values of --ignore-group.`,
 		Example: `  metascript uninstall --check
   metascript uninstall --context staging
   metascript uninstall --yes -o json`,
@@ -73,6 +77,7 @@ has objects that were children, and that no parent owns any more: they stay. byH
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing, and list what would be left without the server; exit with 1 if there is something to remove")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long the command may take")
+	f.ignored.register(cmd.Flags())
 	f.output.Register(cmd.Flags())
 	return cmd
 }
@@ -91,7 +96,10 @@ func runUninstall(cmd *cobra.Command, f *uninstallFlags) error {
 	}
 	config := cluster.Config
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // all kinds are listed, deprecated ones too
-	u, err := uninstall.New(config)
+	if err := f.ignored.check(); err != nil {
+		return err
+	}
+	u, err := uninstall.New(config, f.ignored)
 	if err != nil {
 		return err
 	}
@@ -120,7 +128,7 @@ func (f *uninstallFlags) print(cmd *cobra.Command, left *uninstall.Left, failed 
 	out := cmd.OutOrStdout()
 	switch {
 	case !f.output.IsText():
-		result := uninstalled{Check: f.check, Left: left}
+		result := uninstalled{Check: f.check, Left: left, IgnoredGroups: f.ignored}
 		if failed != nil {
 			result.Error = failed.Error()
 		}
@@ -135,6 +143,7 @@ func (f *uninstallFlags) print(cmd *cobra.Command, left *uninstall.Left, failed 
 		fmt.Fprintln(out, "nothing is left")
 		left.PrintStays(out, f.cluster.KubectlFlags())
 	}
+	f.ignored.print(cmd)
 	if failed != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), failed)
 		return errors.New("not everything could be read or removed; run this command again when that is corrected")

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ import (
 type Collector struct {
 	Namespace string                                       // of the objects to visit; "" means all, and objects without a namespace
 	DryRun    bool                                         // nothing is removed
+	Ignored   []string                                     // API groups whose objects are not visited, such as those whose API server is gone
 	OnRemoved func(o *object.Object, finalizer, by string) // called for each finalizer that was removed, or would be in a dry run; by is the controller
 
 	discovery  discovery.DiscoveryInterface
@@ -105,15 +107,19 @@ func count(err error) int {
 	return n
 }
 
-// Resources returns all resources that can be listed and updated. If the API server cannot list those of a group, the error
-// says so, and the others are returned with it.
+// Resources returns all resources that can be listed and updated, except for those of Ignored groups. If the API server cannot list those of
+// a group, the error says so, and the others are returned with it.
 func (c *Collector) Resources() ([]kube.Resource, error) {
 	lists, err := c.discovery.ServerPreferredResources()
+	err = c.withoutIgnored(err)
 	var all []kube.Resource
 	for _, list := range lists {
 		gv, malformed := schema.ParseGroupVersion(list.GroupVersion)
 		if malformed != nil {
 			err = errors.Join(err, malformed)
+			continue
+		}
+		if slices.Contains(c.Ignored, gv.Group) {
 			continue
 		}
 		for _, r := range list.APIResources {
@@ -123,6 +129,24 @@ func (c *Collector) Resources() ([]kube.Resource, error) {
 		}
 	}
 	return all, err
+}
+
+// withoutIgnored returns an error of discovery without the groups that are ignored, and says how to ignore the others.
+func (c *Collector) withoutIgnored(err error) error {
+	var of *discovery.ErrGroupDiscoveryFailed
+	if !errors.As(err, &of) {
+		return err
+	}
+	left, flags := map[schema.GroupVersion]error{}, map[string]bool{}
+	for gv, failed := range of.Groups {
+		if !slices.Contains(c.Ignored, gv.Group) {
+			left[gv], flags["--ignore-group "+gv.Group] = failed, true
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w; if what serves a group is gone for ever, leave out its objects with %s", &discovery.ErrGroupDiscoveryFailed{Groups: left}, strings.Join(slices.Sorted(maps.Keys(flags)), " "))
 }
 
 func can(r metav1.APIResource, verb string) bool { return slices.Contains(r.Verbs, verb) }

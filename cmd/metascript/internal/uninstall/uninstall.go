@@ -48,8 +48,8 @@ type Uninstaller struct {
 	collector *finalizers.Collector
 }
 
-// New connects to a cluster.
-func New(config *rest.Config) (*Uninstaller, error) {
+// New connects to a cluster. It does not look at objects of the ignored API groups.
+func New(config *rest.Config, ignored []string) (*Uninstaller, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -62,6 +62,7 @@ func New(config *rest.Config) (*Uninstaller, error) {
 	if err != nil {
 		return nil, err
 	}
+	collector.Ignored = ignored
 	return &Uninstaller{Done: func(string) {}, client: client, outlines: outlines, collector: collector}, nil
 }
 
