@@ -406,14 +406,19 @@ func TestPrometheusRuleHasTheRules(t *testing.T) {
 	}
 }
 
-// The table in the documentation has every alert, with the time after which it fires.
+// The table in the documentation has every alert, with the time after which it fires, and the runbook has a section for each.
 func TestAlertsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("monitoring", "rules.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var content struct {
-		Groups []struct{ Rules []struct{ Alert, For string } }
+		Groups []struct {
+			Rules []struct {
+				Alert, For  string
+				Annotations map[string]string
+			}
+		}
 	}
 	if err := yaml.Unmarshal(text, &content); err != nil {
 		t.Fatal(err)
@@ -422,8 +427,15 @@ func TestAlertsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runbook, err := os.ReadFile(filepath.Join("..", "docs", "runbook.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	rules := content.Groups[0].Rules
 	for _, r := range rules {
+		if got, want := r.Annotations["runbook_url"], "runbook.md#"+strings.ToLower(r.Alert); got != want || !strings.Contains(string(runbook), "\n## "+r.Alert+"\n") {
+			t.Errorf("%s: the runbook has no section, or its link is %q and not %q", r.Alert, got, want)
+		}
 		if row := "\n| " + r.Alert + " | " + r.For + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/server.md has no row %q", row)
 		}

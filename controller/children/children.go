@@ -23,6 +23,7 @@ import (
 	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/ownership"
@@ -55,6 +56,9 @@ type Writer struct {
 
 	// Lost is the Losses of the Memory before the children were observed; see mayCreate.
 	Lost uint64
+
+	// Metrics counts writes that are delayed because something else undoes them each time; nil counts nothing.
+	Metrics *metrics.Controller
 
 	// Suppressed is called by ReportSuppressed with all writes that are suppressed; nil is not called.
 	Suppressed func([]plan.Op)
@@ -166,7 +170,7 @@ func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy
 // writes of this block
 // are left to the next reconcile, which begins with them. It ends when ctx is done.
 func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
-	gone := mayCreate(ctx, w, parent, ops)
+	gone := w.Memory.mayCreate(ctx, parent, ops, w.Lost, w.Binding.GetLive)
 	if gone != nil {
 		ops = slices.DeleteFunc(slices.Clone(ops), plan.Op.Creates)
 	}
@@ -619,6 +623,7 @@ func (w *Writer) reportFieldConflict(ctx context.Context, parent *object.Object,
 	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, field, w.otherManagers(ctx, op), throttle.ContentionText)
 	w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
 	w.Events.Warning(parent, "FieldConflict", "%s", text)
+	w.Metrics.Conflicted()
 }
 
 // otherManagers describes the field managers that own the field in which the child of op differs, other than ours. It reads
@@ -666,6 +671,7 @@ func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 		text := fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", contention.Writes(), throttle.ContentionText)
 		w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "detail", text)
 		w.Events.Warning(parent, "FieldConflict", "%s: %s", object.Describe(op.Object), text)
+		w.Metrics.Conflicted()
 	}
 	return wait
 }

@@ -57,16 +57,19 @@ func (m *Memory) Lose(child types.UID) {
 	m.losses.all++
 }
 
+// getLive reads an object from the API server.
+type getLive = func(context.Context, *object.Object) (*object.Object, error)
+
 // mayCreate returns an error if ops would create children of a parent that does not exist any more. It reads the parent from the API
-// server only if somebody else has deleted a child of it since it was read last, so that a first creation costs no request. If that is not
-// permitted, the children are created: otherwise they would be missing for ever. After any other error nothing is created, and the next
+// server only if somebody else has deleted a child of it since it was read last, so that a first creation costs no request. lost is how many
+// were deleted before the children were observed. If the read is not permitted, the children are created: otherwise they would be missing for ever. After any other error nothing is created, and the next
 // reconcile reads again.
-func mayCreate(ctx context.Context, w *Writer, parent *object.Object, ops []plan.Op) error {
-	if w.Lost == w.Memory.checked {
+func (m *Memory) mayCreate(ctx context.Context, parent *object.Object, ops []plan.Op, lost uint64, get getLive) error {
+	if lost == m.checked {
 		return nil
 	}
 	if slices.ContainsFunc(ops, plan.Op.Creates) {
-		live, err := w.Binding.GetLive(ctx, parent)
+		live, err := get(ctx, parent)
 		switch {
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
 		case apierrors.IsNotFound(err):
@@ -79,6 +82,6 @@ func mayCreate(ctx context.Context, w *Writer, parent *object.Object, ops []plan
 			return fmt.Errorf("%s is being deleted, and the cache does not show it yet: its children are not created again: %w", object.Describe(parent), kube.ErrRequeue)
 		}
 	}
-	w.Memory.checked = w.Lost
+	m.checked = lost
 	return nil
 }

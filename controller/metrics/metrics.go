@@ -27,6 +27,7 @@ type Metrics struct {
 	reloads               *prometheus.CounterVec
 	results               *prometheus.CounterVec
 	mismatches            *prometheus.CounterVec
+	conflicts, loops      *prometheus.CounterVec
 	comparisons           *prometheus.CounterVec
 	shadowed              *prometheus.CounterVec
 }
@@ -65,6 +66,8 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		errors:      r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
 		results:     r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued, error, or remembered: skipped, because nothing relevant had changed. And by the source of the answer: computed, same_answer, nothing_changed or nothing_read_changed.", nameLabel, typeLabel, "result", "answer"),
 		mismatches:  r.counters("metascript_remember_mismatches_total", "Checks in which a script was called although nothing that it reads had changed, and returned another answer, or something had to be written.", nameLabel, typeLabel),
+		conflicts:   r.counters("metascript_field_conflicts_total", "Writes of children that were delayed, because something else changes the same field again after each of them.", nameLabel, typeLabel),
+		loops:       r.counters("metascript_write_loops_total", "Syncs of parents that were delayed, because what the hook returns is written again and again.", nameLabel, typeLabel),
 		comparisons: r.counters("metascript_shadow_comparisons_total", "Comparisons of the candidate in spec.shadow with the script that runs, by result: agrees, differs, error, or dropped: not made, because the candidate cannot keep up or exceeds a limit.", nameLabel, typeLabel, "result"),
 		shadowed:    r.counters("metascript_shadow_script_seconds_total", "Time that calls of the candidate in spec.shadow took, including the time that they waited for a slot.", nameLabel, typeLabel),
 		reloads:     r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected, held or rolledback.", nameLabel, typeLabel, "result"),
@@ -92,7 +95,9 @@ func (m *Metrics) Controller(kind, name string) *Controller {
 	if m == nil {
 		return nil
 	}
-	m.mismatches.WithLabelValues(name, kind) // from the beginning, as 0
+	for _, counters := range []*prometheus.CounterVec{m.mismatches, m.conflicts, m.loops} {
+		counters.WithLabelValues(name, kind) // from the beginning, as 0
+	}
 	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
 }
 
@@ -122,6 +127,20 @@ func (c *Controller) Remembered(answer string, n int) {
 func (c *Controller) Forgot() {
 	if c != nil {
 		c.of.mismatches.WithLabelValues(c.name, c.kind).Inc()
+	}
+}
+
+// Conflicted counts a write that was delayed because something else undoes it each time.
+func (c *Controller) Conflicted() {
+	if c != nil {
+		c.of.conflicts.WithLabelValues(c.name, c.kind).Inc()
+	}
+}
+
+// Looped counts a sync that was delayed because of a write loop.
+func (c *Controller) Looped() {
+	if c != nil {
+		c.of.loops.WithLabelValues(c.name, c.kind).Inc()
 	}
 }
 
@@ -169,6 +188,8 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.reloads.DeletePartialMatch(gone)
 	m.results.DeletePartialMatch(gone)
 	m.mismatches.DeletePartialMatch(gone)
+	m.conflicts.DeletePartialMatch(gone)
+	m.loops.DeletePartialMatch(gone)
 	m.comparisons.DeletePartialMatch(gone)
 	m.shadowed.DeletePartialMatch(gone)
 }

@@ -61,12 +61,16 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 		c.Synced(time.Second, "ok", "computed")
 		c.Remembered("nothing_changed", 1)
 		c.Forgot()
+		c.Conflicted()
+		c.Looped()
 		script := c.Script("sync")
 		script(time.Millisecond, nil)
 		script(time.Millisecond, fmt.Errorf("in a hook: %w", &engine.Error{Kind: engine.KindTimeout}))
 		script(time.Millisecond, errors.New("no script's"))
 	}
 	want := []string{
+		"metascript_field_conflicts_total{controller_name=a,controller_type=CompositeController} 1",
+		"metascript_field_conflicts_total{controller_name=b,controller_type=CompositeController} 1",
 		"metascript_remember_mismatches_total{controller_name=a,controller_type=CompositeController} 1",
 		"metascript_remember_mismatches_total{controller_name=b,controller_type=CompositeController} 1",
 		"metascript_script_duration_seconds{controller_name=a,controller_type=CompositeController,hook=sync} 3",
@@ -79,13 +83,15 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 		"metascript_syncs_total{answer=computed,controller_name=b,controller_type=CompositeController,result=ok} 1",
 		"metascript_syncs_total{answer=nothing_changed,controller_name=a,controller_type=CompositeController,result=remembered} 1",
 		"metascript_syncs_total{answer=nothing_changed,controller_name=b,controller_type=CompositeController,result=remembered} 1",
+		"metascript_write_loops_total{controller_name=a,controller_type=CompositeController} 1",
+		"metascript_write_loops_total{controller_name=b,controller_type=CompositeController} 1",
 	}
 	if diff := cmp.Diff(want, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	m.Forget("DecoratorController", "b", "DecoratorController-b") // which is another one
 	m.Forget("CompositeController", "a", "CompositeController-a")
-	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7], want[9], want[11]}, series(t, registry, "metascript_")); diff != "" {
+	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7], want[9], want[11], want[13], want[15]}, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series after Forget (-want +got):\n%s", diff)
 	}
 }

@@ -149,7 +149,11 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 	if why&queue.Requested != 0 {
 		return 0
 	}
-	return state.churn.Delay(time.Now())
+	wait := state.churn.Delay(time.Now())
+	if wait > 0 {
+		w.r.metrics.Looped()
+	}
+	return wait
 }
 
 // endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
