@@ -126,7 +126,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built, metrics promethe
 	b.Only, b.DryRun = a.Only, a.DryRun
 	b.Outdated = a.outdated(c)
 	b.Metrics = a.counts
-	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
+	b.ResyncPeriod, b.RetryPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.FlushInterval, a.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = a.FieldManager
 	b.Workers = cmp.Or(b.Workers, a.Workers)

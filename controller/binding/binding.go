@@ -99,6 +99,7 @@ type Binding struct {
 	Only         func(object.Ref) bool                                               // reports whether a parent is reconciled; nil: all are
 
 	ResyncPeriod time.Duration        // zero: no resync
+	RetryPeriod  time.Duration        // how often values that the API server stored with another meaning are compared again; zero: never
 	ProbeEvery   time.Duration        // how often broken scripts with a fallback are probed; zero: hook.ProbeEvery
 	Workers      int                  // how many parents are reconciled at the same time
 	Metrics      *metrics.Metrics     // nil: there are no metrics

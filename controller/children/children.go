@@ -93,6 +93,7 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 		return plan.Plan{}, nil
 	}
 	w.response = response
+	w.Memory.beginRetries(w.Requested)
 	if w.Requested {
 		w.Memory.forgetSpelled()
 	}
@@ -114,6 +115,9 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	if len(planned.Applied) > 0 {
 		planned.Applied = nil // they are remembered, and may be large
 		w.Memory.spells.Store(w.Memory.written.Spells())
+	}
+	if err == nil {
+		planned.Ops = append(planned.Ops, retrier{w}.plan(parent, children, planned.Ops)...)
 	}
 	w.missing, w.unfinished = lacking, ending || err != nil
 	if response.Finalized && object.Deleting(parent) {
@@ -210,6 +214,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 				return // the write that failed, or waits, is tried again
 			}
 			wait, err := w.applyOne(ctx, parent, ops[i], to)
+			err = retrier{w}.end(ops[i], err)
 			again, errs[i], failed = throttle.Shorter(again, wait), err, failed || err != nil
 			w.noteFailure(wait, err)
 		})
@@ -620,7 +625,7 @@ func (w *Writer) reportFieldConflict(ctx context.Context, parent *object.Object,
 	if field == "" {
 		field = "a part of it"
 	}
-	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, field, w.otherManagers(ctx, op), throttle.ContentionText)
+	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned%s: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, field, storedValues(op, redact.FromContext(ctx).Text), w.otherManagers(ctx, op), throttle.ContentionText)
 	w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
 	w.Events.Warning(parent, "FieldConflict", "%s", text)
 	w.Metrics.Conflicted()

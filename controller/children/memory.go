@@ -21,6 +21,10 @@ type Memory struct {
 	// spelled has the children of which the API server stored a value with another meaning than the hook returned, or did not store it.
 	spelled map[object.Ref]string
 
+	// retried has those of them that are to be compared by a dry run, and stores those to be recreated of which the last retry has shown that
+	// a new one would be stored as the hook returned it.
+	retried, stores map[object.Ref]bool
+
 	// kept has, by child, for which answer its nulls were last looked at, and which of them do not remove a field.
 	kept map[types.UID]keptNulls
 
@@ -39,6 +43,9 @@ type Memory struct {
 	// redefined says that the forms in written do not fit any more, since a definition of a kind of children has changed. spells says
 	// whether written has such a form. Any goroutine may use them; see Redefine.
 	redefined, spells atomic.Bool
+
+	// misstored says whether spelled has children, and retry that they are to be retried. Any goroutine may use them; see Retry.
+	misstored, retry atomic.Bool
 }
 
 // sinceHooks is the part of a Memory that depends on what the current hooks of the controller returned.
@@ -68,7 +75,7 @@ type repeated struct {
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}, replaced: map[string]replacement{}}
+	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, retried: map[object.Ref]bool{}, stores: map[object.Ref]bool{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}, replaced: map[string]replacement{}}
 	m.ResetHooks()
 	return m
 }
@@ -95,6 +102,7 @@ func (m *Memory) Losses() uint64 { return m.losses.number() }
 func (m *Memory) forgetSpelled() {
 	m.written.ForgetSpelled()
 	clear(m.spelled)
+	m.misstored.Store(false)
 }
 
 // Quiet reports whether no writes are repeated because something else undoes them, and the API server has stored all fields with the
@@ -125,6 +133,8 @@ func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
 	maps.DeleteFunc(m.spelled, func(child object.Ref, _ string) bool {
 		return desired.Get(child.Kind, child.Key) == nil || observed.Get(child.Kind, child.Key) == nil
 	})
+	m.misstored.Store(len(m.spelled) > 0)
+	maps.DeleteFunc(m.stores, func(child object.Ref, _ bool) bool { return m.spelled[child] == "" })
 	maps.DeleteFunc(m.warnings, func(child object.Ref, _ []string) bool { return desired.Get(child.Kind, child.Key) == nil })
 	maps.DeleteFunc(m.unknown, func(child object.Ref, unknown unknownField) bool {
 		now := desired.Get(child.Kind, child.Key)

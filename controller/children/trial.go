@@ -26,6 +26,8 @@ func (t *trial) confirm(ctx context.Context, op *plan.Op) (wait time.Duration, d
 	result, warnings, err := t.w.do(ctx, t.parent, t.try, t.to)
 	differs, needed := op.Differs, true
 	switch {
+	case errors.Is(err, plan.ErrImmutable) && t.retries() && !t.try.Recreates:
+		needed, err = false, nil // it cannot be repaired
 	case errors.Is(err, plan.ErrImmutable):
 		needed, err = t.immutableDiffers(ctx)
 	case err != nil:
@@ -83,9 +85,14 @@ func (t *trial) storedAsReturned(ctx context.Context) (differs plan.Path, same b
 
 // changes returns the field of the child that the dry run, with this result, would change; nil if none.
 func (t *trial) changes(ctx context.Context, result *object.Object) (plan.Path, error) {
-	differs, lost, unsure, err := t.w.Policy(t.parent, nil).Changes(t.try, result)
+	policy := t.w.Policy(t.parent, nil)
+	policy.Requested = policy.Requested || t.retries()
+	differs, lost, unsure, err := policy.Changes(t.try, result)
 	if differs != nil || err != nil {
 		return differs, err
+	}
+	if !t.wouldStoreMore(result, false) {
+		return nil, nil
 	}
 	return t.decide(ctx, unsure, lost, true)
 }
@@ -108,8 +115,12 @@ func (t *trial) decide(ctx context.Context, fields []plan.Path, lost plan.Path, 
 		second, known, err = t.wouldCreate(ctx, 2)
 	}
 	switch {
+	case known && !t.wouldStoreMore(first, true):
+		return nil, nil
 	case known:
 		return t.try.CreatedOtherwise(first, second, fields), nil
+	case t.retries() && t.try.Recreates && !t.w.Requested:
+		return nil, nil
 	case !t.try.Answered && !t.try.Recreates:
 		return fields[0], nil
 	case t.try.Answered || accepted:

@@ -55,16 +55,16 @@ func (w *Writer) noteWritten(ctx context.Context, parent *object.Object, op plan
 		return err
 	}
 	w.Memory.spells.Store(w.Memory.written.Spells())
-	ref := object.RefOf(stored)
-	delete(w.Memory.spelled, ref)
 	unknown := kube.UnknownFields(warnings)
 	other := slices.DeleteFunc(plan.Spellings(stored, op.Wanted), func(s plan.Spelling) bool {
 		field := s.Path.String()
 		return s.Same || slices.ContainsFunc(unknown, func(name string) bool { return strings.HasPrefix(name, field) })
 	})
-	if len(other) > 0 {
-		w.reportSpelled(ctx, parent, stored, other)
+	if len(other) == 0 {
+		w.Memory.noteSpelled(object.RefOf(stored), "")
+		return nil
 	}
+	w.reportSpelled(ctx, parent, stored, other)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (w *Writer) reportSpelled(ctx context.Context, parent, stored *object.Objec
 		texts = append(texts, s.Text(redact.FromContext(ctx).Text))
 	}
 	text := fmt.Sprintf("the API server does not store %s as the hook returned it: %s%s%s. It is not written again because of that", object.Describe(stored), strings.Join(texts, ", "), more, who)
-	w.Memory.spelled[object.RefOf(stored).Clone()] = text
+	w.Memory.noteSpelled(object.RefOf(stored), text)
 	if other < 0 {
 		w.reportOnce(ctx, parent, stored, "FieldNotStored", first, text)
 		return

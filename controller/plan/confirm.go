@@ -161,7 +161,7 @@ func (o Op) CreatedOtherwise(first, second *object.Object, fields []Path) Path {
 			return found == nil
 		}
 	}
-	overlapping := func(at Path) bool { return len(fields) >= maxUnsure || slices.ContainsFunc(fields, at.overlaps) }
+	overlapping := func(at Path) bool { return len(fields) >= maxUnsure || slices.ContainsFunc(fields, at.Overlaps) }
 	same := func(at Path) bool {
 		return slices.ContainsFunc(fields, func(f Path) bool { return slices.Equal(f, at) })
 	}

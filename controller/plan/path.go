@@ -43,8 +43,8 @@ func (p Path) is(keys ...string) bool {
 	return true
 }
 
-// overlaps reports whether one of two fields is the other one, or in it.
-func (p Path) overlaps(q Path) bool {
+// Overlaps reports whether one of two fields is the other one, or in it.
+func (p Path) Overlaps(q Path) bool {
 	n := min(len(p), len(q))
 	return slices.Equal(p[:n], q[:n])
 }

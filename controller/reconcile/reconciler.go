@@ -278,6 +278,9 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if r.binding.ResyncPeriod > 0 {
 		r.stops = append(r.stops, work.Every(r.binding.ResyncPeriod, r.worker.resync))
 	}
+	if r.binding.RetryPeriod > 0 {
+		r.stops = append(r.stops, work.Every(r.binding.RetryPeriod, r.retryStored))
+	}
 	return nil
 }
 

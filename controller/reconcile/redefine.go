@@ -36,6 +36,18 @@ func (r *Reconciler) RetryChildren(group string) {
 	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() { r.worker.try(r.recovery.OfEach()) })
 }
 
+// retryStored queues the parents with children of which the API server stored a value with another meaning than the hook returned, so that
+// dry runs find out whether it would still do that: an admission webhook or a policy that changed it may be gone.
+func (r *Reconciler) retryStored() {
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	for key, state := range r.states.all {
+		if state.children.Retry() {
+			r.queue.Enqueue(key, queue.Retry)
+		}
+	}
+}
+
 // Redraw queues all parents if a script has drawn random values, since it would get others now.
 func (r *Reconciler) Redraw() {
 	if r.Current().Draw() {

@@ -33,7 +33,7 @@ type parentState struct {
 	// The goroutine that processes the parent reads and writes these fields. No other one does, so that they need no lock.
 
 	// children is what is remembered of the children. It is never nil. The children.Writer of a reconcile uses it. Other goroutines
-	// may only call its Redefine and its Lose, with states.mu locked.
+	// may only call its Redefine, Retry and Lose, with states.mu locked.
 	children *children.Memory
 
 	// parent is what is remembered of the parent itself. The parents.Writer of a reconcile uses it. Other goroutines may only call its
