@@ -180,14 +180,16 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 	for _, parent := range b.Parents {
 		parent.Cache = a.caches.Open(informer.Spec{Resource: parent.GroupVersionResource, Namespaced: parent.Namespaced})
 	}
-	opened := map[object.Kind]bool{}
+	opened := map[object.Kind]int{} // the index of a kind in Children
 	for _, rule := range found.Children {
 		kind := rule.ObjectKind()
-		if !opened[kind] {
-			opened[kind] = true
+		i, found := opened[kind]
+		if !found {
+			i, opened[kind] = len(b.Children), len(b.Children)
 			cache := a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource, Namespaced: rule.Namespaced, Label: b.ChildLabel})
 			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: cache})
 		}
+		b.Children[i].Plain = rule.Plain // the last rule of a kind counts
 	}
 	if b.Revisions != nil {
 		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions, Namespaced: true}), b.GetLive

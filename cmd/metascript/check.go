@@ -44,8 +44,8 @@ not checked. With --cluster, the command uses the kinds and CustomResourceDefini
 if an object is not valid. For a valid controller, the output has its hooks, and the objects that the server keeps in memory.
 
 With --output json or yaml, the output is an object with the field valid and the list objects. Each object has file,
-apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks, caches and diagnostics, which
-has the errors and warnings with severity, file, line, column, field, message and hint. If a file cannot be read, there are no objects,
+apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks, caches, extensions (the
+fields to remove before Metacontroller 4.17 runs the controller again) and diagnostics, which has the errors and warnings with severity, file, line, column, field, message and hint. If a file cannot be read, there are no objects,
 and the output itself has diagnostics.`,
 		Example: `  metascript check -f controller.yaml
   metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml

@@ -37,7 +37,7 @@ func (b *Binding) Expect(parent *object.Object) (hook.Expect, error) {
 // OwnerOf returns the parent that controls child. It reads only the owner reference, since the parent may not be in the cache
 // yet.
 func (b *Binding) OwnerOf(child *object.Object) (object.Ref, bool) {
-	ref := object.ControllerOf(child)
+	ref := object.OwnerOf(child)
 	if ref == nil || !claim.HasAnnotations(child, b.ChildAnnotations) {
 		return object.Ref{}, false
 	}
@@ -69,7 +69,7 @@ func (b *Binding) Owned(child *object.Object) ownership.Fields {
 // ParentOf returns the parent whose child an object is, also if another controller reconciles that parent; nil if it is no child, or if the parent is
 // not in the cache.
 func (b *Binding) ParentOf(o *object.Object) *object.Object {
-	ref := object.ControllerOf(o)
+	ref := object.OwnerOf(o)
 	if ref == nil {
 		return nil
 	}

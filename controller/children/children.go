@@ -545,7 +545,7 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	if err != nil {
 		return fmt.Errorf("read %s: %w", object.Describe(child), err)
 	}
-	ref := object.ControllerOf(existing)
+	ref := object.OwnerOf(existing)
 	if ref != nil { // whoever made the object wrote it
 		redact.FromContext(ctx).AddPublicTexts(ref.Kind, ref.Name)
 	}

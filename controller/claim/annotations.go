@@ -2,13 +2,13 @@ package claim
 
 import (
 	"context"
-	"slices"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
-// ByAnnotations claims by controller reference and annotations. It adopts nothing and releases nothing: an attachment that
+// ByAnnotations claims by owner reference and annotations. It adopts nothing and releases nothing: an attachment that
 // lost an annotation does not belong to the controller any more, and a new one has them from the beginning.
 type ByAnnotations struct {
 	Children    []Cache
@@ -20,20 +20,21 @@ const DecoratorAnnotation = "metacontroller.k8s.io/decorator-controller"
 
 // SetControllerReference implements Claimer. The desired child has the annotations already.
 func (m *ByAnnotations) SetControllerReference(parent, child *object.Object) error {
-	return control(parent, child)
+	return ruleOf(m.Children, child).own(parent, child)
 }
 
 // Claim implements Claimer.
-func (m *ByAnnotations) Claim(_ context.Context, parent *object.Object, _ plan.Writer) (*object.Set, error) {
-	set := &object.Set{}
+func (m *ByAnnotations) Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error) {
+	set, failed := &object.Set{}, []error(nil)
 	for _, child := range m.Children {
 		set.Declare(child.Kind)
-		mine := slices.DeleteFunc(Owned(child.Informer, parent), func(o *object.Object) bool { return !HasAnnotations(o, m.Annotations) })
-		for _, o := range object.Sorted(mine) {
+		owned, unchanged := child.owned(ctx, parent, write, m.Annotations)
+		failed = append(failed, unchanged...)
+		for _, o := range object.Sorted(owned) {
 			set.Put(o)
 		}
 	}
-	return set, nil
+	return set, kube.Join(failed...)
 }
 
 // isAttachment reports whether a DecoratorController has created o.

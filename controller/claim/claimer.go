@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/informer"
@@ -22,7 +21,7 @@ type Claimer interface {
 	// Claim returns the children of parent from the caches, with a group for every declared kind. It uses write to adopt and
 	// release.
 	Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error)
-	// SetControllerReference makes parent the controller of a child that is about to be created.
+	// SetControllerReference makes parent the controller of a child that is about to be created, or only its owner if the rule says so.
 	SetControllerReference(parent, child *object.Object) error
 }
 
@@ -30,9 +29,10 @@ type Claimer interface {
 type Cache struct {
 	Kind     object.Kind
 	Informer *informer.Informer
+	Plain    bool // the parent is the owner of the children, but not their controller; see object.OwnerAnnotation
 }
 
-// BySelector claims by controller reference and label selector: it adopts a matching object without a controller, and
+// BySelector claims by owner reference and label selector: it adopts a matching object without an owner or a controller, and
 // releases a child that does not match any more. The attachments of DecoratorControllers to the parent are left to these.
 type BySelector struct {
 	Children []Cache
@@ -43,25 +43,7 @@ type BySelector struct {
 
 // SetControllerReference implements Claimer.
 func (c *BySelector) SetControllerReference(parent, child *object.Object) error {
-	return control(parent, child)
-}
-
-// control adds the controller reference to parent. It returns an error if child has another controller.
-func control(parent, child *object.Object) error {
-	if ref := object.ControllerOf(child); ref != nil && ref.UID != parent.GetUID() {
-		return fmt.Errorf("%s: it names another controller, %s %s, in its ownerReferences", object.Describe(child), ref.Kind, ref.Name)
-	} else if ref != nil {
-		return nil
-	}
-	child.SetOwnerReferences(ControlledBy(parent, child.GetOwnerReferences()))
-	return nil
-}
-
-// ControlledBy returns refs with a controller reference to parent. It replaces a reference to parent that does not make it
-// the controller.
-func ControlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.OwnerReference {
-	others := slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == parent.GetUID() })
-	return append(others, object.ControllerRef(parent))
+	return ruleOf(c.Children, child).own(parent, child)
 }
 
 // Claim implements Claimer. A parent that is being deleted adopts and releases nothing.
@@ -75,9 +57,10 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	for _, child := range c.Children {
 		set.Declare(child.Kind)
 		left, unread := c.left(ctx, parent, child)
-		failed = append(failed, unread...)
+		owned, unchanged := child.owned(ctx, parent, write, nil)
+		failed = append(append(failed, unread...), unchanged...)
 		var mine []*object.Object
-		for _, o := range Owned(child.Informer, parent) {
+		for _, o := range owned {
 			matches := selector != nil && selector.Matches(object.LabelsOf(o))
 			switch {
 			case matches || object.Deleting(parent) && !isAttachment(o):
@@ -112,7 +95,7 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	return set, kube.Join(failed...)
 }
 
-// Owned returns the objects in cache whose controller is parent. It leaves out parent itself, and objects in another namespace than a
+// Owned returns the objects in cache whose owner is parent; see object.OwnerOf. It leaves out parent itself, and objects in another namespace than a
 // namespaced parent: they have no valid owner reference, and the garbage collector deletes them.
 func Owned(cache *informer.Informer, parent *object.Object) []*object.Object {
 	return slices.DeleteFunc(cache.OwnedBy(parent.GetUID()), func(o *object.Object) bool {
@@ -150,7 +133,9 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 			return nil, nil
 		}
 		mine := object.Copy(o)
-		mine.SetOwnerReferences(ControlledBy(parent, mine.GetOwnerReferences()))
+		if err := ruleOf(c.Children, mine).own(parent, mine); err != nil {
+			return nil, err
+		}
 		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
 		if kube.Outdated(err) {
 			return nil, kube.Requeue(err)
@@ -187,6 +172,7 @@ func release(ctx context.Context, parent, o *object.Object, write plan.Writer) e
 		}
 	}
 	free.SetOwnerReferences(refs)
+	dropMark(free, parent)
 	_, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: free, Why: "released by " + object.Describe(parent) + ", whose selector it does not match"})
 	return err
 }

@@ -51,7 +51,7 @@ func openCache(t *testing.T, there ...runtime.Object) Cache {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{objecttest.ConfigMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objecttest.ForClient(there...)...)
-	cache := Cache{object.Kind{Version: "v1", Kind: "ConfigMap"}, informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.ConfigMaps})}
+	cache := Cache{Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Informer: informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.ConfigMaps})}
 	t.Cleanup(cache.Informer.Close)
 	if !cache.Informer.WaitForSync(t.Context()) {
 		t.Fatal("the cache did not fill")
@@ -400,5 +400,87 @@ func TestInvalidSelectorClaimsNothing(t *testing.T) {
 	owner := &BySelector{Selector: SpecSelector}
 	if _, err := owner.Claim(t.Context(), parent, write); err == nil || len(write.Recorded()) > 0 {
 		t.Errorf("got error %v and writes %v, want an error alone", err, write.Recorded())
+	}
+}
+
+// Children of a rule whose parents are not controllers are found by the mark with the UID of the owner, whoever controls them, and no other
+// parent adopts them. A reference that does not fit the rule is changed.
+func TestOwnerThatIsNotController(t *testing.T) {
+	parent, boss := objecttest.Widget(nil), object.ControllerRef(stranger())
+	plain := object.ControllerRef(parent)
+	plain.Controller = nil
+	marked := func(name string, uid types.UID, refs ...metav1.OwnerReference) *object.Object {
+		o := objecttest.With(objecttest.Matching(name, parent), objecttest.OwnedBy(refs...))
+		o.SetAnnotations(map[string]string{object.OwnerAnnotation: string(uid)})
+		return o
+	}
+	other := plain
+	other.Name, other.UID = "other", "u7"
+	for _, c := range []struct {
+		name    string
+		plain   bool
+		objects []*object.Object
+		names   []string
+		refs    map[string][]metav1.OwnerReference // that are written
+	}{
+		{"found", true, []*object.Object{marked("a", "u1", plain)}, []string{"default/a"}, nil},
+		{"found, with another controller", true, []*object.Object{marked("a", "u1", boss, plain)}, []string{"default/a"}, nil},
+		{"that of another parent", true, []*object.Object{marked("a", "u7", other), marked("b", "u7", other, plain)}, nil, nil},
+		{"that of another parent, for a controller", false, []*object.Object{marked("a", "u7", other)}, nil, nil},
+		{"a mark without a reference", true, []*object.Object{marked("a", "u7")}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
+		{"adopted", true, []*object.Object{objecttest.Matching("a", parent)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
+		{"that of another controller", true, []*object.Object{objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(boss))}, nil, nil},
+		{"was the controller before", true, []*object.Object{objecttest.ConfigMap("a", parent)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
+		{"is the controller now", false, []*object.Object{marked("a", "u1", plain)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {object.ControllerRef(parent)}}},
+		{"cannot be the controller now", false, []*object.Object{marked("a", "u1", boss, plain)}, []string{"default/a"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var there []runtime.Object
+			for _, o := range c.objects {
+				there = append(there, o)
+			}
+			cache := openCache(t, there...)
+			cache.Plain = c.plain
+			refs := map[string][]metav1.OwnerReference{}
+			write := &plantest.Recorder{Fail: func(op plan.Op) error {
+				refs[op.Object.GetName()] = op.Object.GetOwnerReferences()
+				if uid := op.Object.Annotation(object.OwnerAnnotation); (uid == "u1") != c.plain {
+					t.Errorf("%s is written with the mark %q", op, uid)
+				}
+				return nil
+			}}
+			for kind, owner := range map[string]Claimer{
+				"composite": &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, GetLive: func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }},
+				"decorator": &ByAnnotations{Children: []Cache{cache}},
+			} {
+				clear(refs)
+				set, err := owner.Claim(t.Context(), parent, write)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var names []string
+				for o := range set.All() {
+					names = append(names, object.KeyOf(o).String())
+				}
+				if c.name == "adopted" || c.name == "a mark without a reference" {
+					if kind == "decorator" {
+						continue // it adopts nothing
+					}
+				}
+				if diff := cmp.Diff(c.names, names); diff != "" {
+					t.Errorf("%s: children (-want +got):\n%s", kind, diff)
+				}
+				if diff := cmp.Diff(c.refs, refs); diff != "" && len(c.refs)+len(refs) > 0 {
+					t.Errorf("%s: references (-want +got):\n%s", kind, diff)
+				}
+			}
+			for _, o := range c.objects {
+				if c.plain && len(c.refs) > 0 {
+					if err := (&BySelector{Children: []Cache{cache}}).SetControllerReference(parent, o); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
 	}
 }

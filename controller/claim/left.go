@@ -115,6 +115,6 @@ func (c *BySelector) settle(ctx context.Context, parent *object.Object, child le
 
 // isOwned reports whether the controller of o has this UID.
 func isOwned(o *object.Object, by types.UID) bool {
-	ref := object.ControllerOf(o)
+	ref := object.OwnerOf(o)
 	return ref != nil && ref.UID == by
 }

@@ -27,7 +27,7 @@ func narrowCache(t *testing.T) Cache {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{objecttest.ConfigMaps: "ConfigMapList"}
 	caches := informer.NewFactory(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists), slog.New(slog.DiscardHandler))
-	cache := Cache{objecttest.ConfigMap("a", nil).GroupVersionKind(), caches.Open(informer.Spec{Resource: objecttest.ConfigMaps, Label: GeneratedLabel})}
+	cache := Cache{Kind: objecttest.ConfigMap("a", nil).GroupVersionKind(), Informer: caches.Open(informer.Spec{Resource: objecttest.ConfigMaps, Label: GeneratedLabel})}
 	t.Cleanup(cache.Informer.Close)
 	if !cache.Informer.WaitForSync(t.Context()) {
 		t.Fatal("the cache did not fill")

@@ -222,7 +222,7 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 // Adopters are the controllers whose parents may adopt an object, with these parents. There are none if it has an owner. It does
 // not lock mu, since asOrphan calls it with mu locked: adopters has a lock of its own.
 func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
-	if h.adopters.Len() == 0 || object.ControllerOf(o) != nil {
+	if h.adopters.Len() == 0 || object.OwnerOf(o) != nil {
 		return nil
 	}
 	found := map[W][]object.Ref{}
@@ -338,7 +338,7 @@ func (f *feed[W]) asOrphan(old, current *object.Object) map[W][]object.Ref {
 // a deleted parent has the name that the new parent of the same name needs. A parent that is not in the cache yet is reconciled
 // when it comes.
 func (h *Hub[W]) owners(child *object.Object, found map[W]bool) {
-	ref := object.ControllerOf(child)
+	ref := object.OwnerOf(child)
 	if ref == nil {
 		return
 	}

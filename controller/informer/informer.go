@@ -267,7 +267,7 @@ func copies(texts ...string) []string {
 
 // ownerIndex implements cache.IndexFunc.
 func ownerIndex(obj any) ([]string, error) {
-	if ref := object.ControllerOf(objectOf(obj)); ref != nil {
+	if ref := object.OwnerOf(objectOf(obj)); ref != nil {
 		return copies(string(ref.UID)), nil
 	}
 	return nil, nil
@@ -284,7 +284,7 @@ func orphanValue(namespace string) string {
 // orphanIndex implements cache.IndexFunc.
 func orphanIndex(obj any) ([]string, error) {
 	o := objectOf(obj)
-	if object.ControllerOf(o) != nil {
+	if object.OwnerOf(o) != nil {
 		return nil, nil
 	}
 	return []string{strings.Clone(o.GetNamespace()), everywhere}, nil

@@ -164,7 +164,7 @@ func (l lookup) values(obj any) ([]string, error) {
 		}
 		value.WriteString(text)
 	}
-	if l.orphans && object.ControllerOf(o) != nil {
+	if l.orphans && object.OwnerOf(o) != nil {
 		return nil, nil
 	}
 	return []string{value.String()}, nil

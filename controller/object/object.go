@@ -6,6 +6,7 @@
 package object
 
 import (
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,6 +102,35 @@ func ControllerOf(o *Object) *metav1.OwnerReference {
 			}
 			return found
 		}
+	}
+	return nil
+}
+
+// OwnerAnnotation is an annotation with the UID of the owner of a child that has an owner reference to it without controller: true.
+const OwnerAnnotation = "metacontroller.k8s.io/owner-uid"
+
+// OwnerOf returns the reference to the parent of o, or nil: that of OwnerAnnotation, or else the controller reference.
+func OwnerOf(o *Object) *metav1.OwnerReference {
+	if uid := o.Annotation(OwnerAnnotation); uid != "" {
+		if ref := referenceTo(o.GetOwnerReferences(), uid); ref != nil {
+			return ref
+		}
+	}
+	return ControllerOf(o)
+}
+
+// OwnerOfMetadata is OwnerOf for the metadata of an object.
+func OwnerOfMetadata(o metav1.Object) *metav1.OwnerReference {
+	if ref := referenceTo(o.GetOwnerReferences(), o.GetAnnotations()[OwnerAnnotation]); ref != nil {
+		return ref
+	}
+	return metav1.GetControllerOfNoCopy(o)
+}
+
+// referenceTo returns the reference with this UID, or nil.
+func referenceTo(refs []metav1.OwnerReference, uid string) *metav1.OwnerReference {
+	if i := slices.IndexFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID != "" && string(ref.UID) == uid }); i >= 0 {
+		return &refs[i]
 	}
 	return nil
 }

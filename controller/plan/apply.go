@@ -42,13 +42,16 @@ func restore(result, have *object.Object) {
 		put(into, name, observed)
 	}
 	put(result.Map(), "status", contentOf(have))
-	keepController(result, have)
+	keepOwner(result, object.ControllerOf(have))
+	if uid := have.Annotation(object.OwnerAnnotation); uid != "" {
+		keepOwner(result, object.OwnerOf(have))
+		annotationsOf(result)[object.OwnerAnnotation] = uid
+	}
 }
 
-// keepController adds the controller reference of have again if the merge has removed it. A hook that once returned a child
-// as it was observed has it among what was last applied, so the merge removes it if the hook does not return it again.
-func keepController(result, have *object.Object) {
-	ref := object.ControllerOf(have)
+// keepOwner adds a reference of have again if the merge has removed it. A hook that once returned a child as it was observed has it among
+// what was last applied, so the merge removes it if the hook does not return it again.
+func keepOwner(result *object.Object, ref *metav1.OwnerReference) {
 	if ref == nil {
 		return
 	}

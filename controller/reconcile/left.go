@@ -43,7 +43,7 @@ func (s Strays) Note(o *object.Object) {
 	if b.Left == nil || cache == nil || !owned || !cache.Lacks(o) || !r.hasSynced.Load() || b.Only != nil && !b.Only(owner) {
 		return
 	}
-	if parent := b.Parent(owner); parent != nil && parent.GetUID() == object.ControllerOf(o).UID && b.Reconciles(parent) {
+	if parent := b.Parent(owner); parent != nil && parent.GetUID() == object.OwnerOf(o).UID && b.Reconciles(parent) {
 		b.Left.Note(owner, o)
 		r.queue.Enqueue(owner, queue.ClaimChanged)
 	}

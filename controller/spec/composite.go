@@ -34,9 +34,14 @@ func Composite(cc *v1alpha1.CompositeController) *Declaration {
 	return d
 }
 
+// isPlain reports whether the parent is not the controller of the children.
+func isPlain(o v1alpha1.ChildOwnership) bool {
+	return o.OwnerReference != nil && o.OwnerReference.Controller != nil && !*o.OwnerReference.Controller
+}
+
 // declareChild returns the Child for a rule of childResources. The default method is OnDelete.
 func declareChild(rule v1alpha1.CompositeControllerChildResourceRule) Child {
-	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete}
+	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete, Plain: isPlain(rule.ChildOwnership)}
 	if s := rule.UpdateStrategy; s != nil {
 		child.Method = cmp.Or(plan.Method(s.Method), plan.OnDelete)
 		child.Checks = s.StatusChecks.Conditions

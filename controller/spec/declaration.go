@@ -57,6 +57,7 @@ type Parent struct {
 type Child struct {
 	v1alpha1.ResourceRule
 	Method plan.Method
+	Plain  bool // the parent is the owner of the children, but not their controller
 	Checks []v1alpha1.StatusConditionCheck
 }
 

@@ -16,6 +16,7 @@ import (
 type ChildRule struct {
 	kube.Resource
 	Method plan.Method
+	Plain  bool // see Child
 }
 
 // Resolved are the resources of a controller, as discovery found them.
@@ -64,7 +65,7 @@ func Resolve(d *Declaration, in kube.Finder) (Resolved, error) {
 		if err != nil {
 			return Resolved{}, fmt.Errorf("%s: %w", d.Field.at(i), err)
 		}
-		found.Children = append(found.Children, ChildRule{child, rule.Method})
+		found.Children = append(found.Children, ChildRule{child, rule.Method, rule.Plain})
 	}
 	// A decorator may have no parent resource.
 	if d.Shape == hook.Composite && !found.Parents[0].HasStatus {

@@ -205,7 +205,7 @@ func continueOf(err error) string {
 
 // note notes an object that names a parent as its owner.
 func (s *search) note(item *metav1.PartialObjectMetadata) {
-	if metav1.GetControllerOfNoCopy(item) == nil || item.DeletionTimestamp != nil {
+	if object.OwnerOfMetadata(item) == nil || item.DeletionTimestamp != nil {
 		return
 	}
 	o := outline(s.of.Kind, item)
@@ -221,5 +221,8 @@ func outline(kind object.Kind, item *metav1.PartialObjectMetadata) *object.Objec
 	o.SetNamespace(item.Namespace)
 	o.SetName(item.Name)
 	o.SetOwnerReferences(item.OwnerReferences)
+	if owner := item.Annotations[object.OwnerAnnotation]; owner != "" {
+		o.SetAnnotations(map[string]string{object.OwnerAnnotation: owner})
+	}
 	return o
 }

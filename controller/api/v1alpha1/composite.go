@@ -130,6 +130,8 @@ type CompositeControllerChildResourceRule struct {
 	// updateStrategy defines how to update children that differ from what the hook
 	// returned. If it is not set, they are not updated.
 	UpdateStrategy *CompositeControllerChildUpdateStrategy `json:"updateStrategy,omitempty"`
+
+	ChildOwnership `json:",inline"`
 }
 
 // CompositeControllerChildUpdateStrategy defines how to update children that

@@ -117,6 +117,8 @@ type DecoratorControllerAttachmentRule struct {
 	// updateStrategy defines how to update attachments that differ from what the
 	// hook returned. If it is not set, they are not updated.
 	UpdateStrategy *DecoratorControllerAttachmentUpdateStrategy `json:"updateStrategy,omitempty"`
+
+	ChildOwnership `json:",inline"`
 }
 
 // DecoratorControllerAttachmentUpdateStrategy defines how to update

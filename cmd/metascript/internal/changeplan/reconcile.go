@@ -133,7 +133,7 @@ func sameFinalizers(a, b *object.Object) bool {
 	return a != nil && b != nil && slices.Equal(a.GetFinalizers(), b.GetFinalizers())
 }
 
-func owned(o *object.Object) bool { return object.ControllerOf(o) != nil }
+func owned(o *object.Object) bool { return object.OwnerOf(o) != nil }
 
 // onlyStatus returns an object with only the status of o; nil if o is nil.
 func onlyStatus(o *object.Object) *object.Object {

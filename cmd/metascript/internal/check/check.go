@@ -17,6 +17,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/offline"
 	"metascript/controller/schemas"
+	"metascript/controller/spec"
 )
 
 // A Checker checks documents one by one.
@@ -110,6 +111,9 @@ func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Resu
 		into.note += "; hooks of the candidate in spec.shadow: " + strings.Join(served, ", ")
 	}
 	into.Caches = offline.Caches(doc.Object, hooks, c.Schemas)
+	if declared, err := spec.Read(doc.Object); err == nil {
+		into.Extensions = declared.Extensions()
+	}
 }
 
 // unknownKind returns the error that the kind of an object does not exist.

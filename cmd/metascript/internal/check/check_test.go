@@ -90,6 +90,7 @@ func TestCheckerOutput(t *testing.T) {
 		{"an unknown kind of our group", "{apiVersion: metacontroller.k8s.io/v1alpha1, kind: Controller, metadata: {name: p}}", false, "a.yaml:1:52: Controller p: there is no kind Controller in metacontroller.k8s.io/v1alpha1\n"},
 		{"a controller", composite, true, "a.yaml: CompositeController c: ok, hooks: sync\n"},
 		{"a script that does not compile", strings.Replace(composite, "return {}", "return {", 1), false, "a.yaml:8:32: CompositeController c: sync.star:1:"},
+		{"a field with other owners than Metacontroller expects", strings.Replace(composite, "  script", "  childResources: [{apiVersion: v1, resource: pods, ownerReference: {controller: false}}]\n  script", 1), true, "a.yaml: CompositeController c: not in Metacontroller 4.17: childResources[0].ownerReference\n"},
 		{"a warning", strings.Replace(composite, "Starlark,", "Starlark, limits: {memory: 1Gi},", 1), true, "a.yaml:8:49: CompositeController c: warning: script.limits.memory is 1Gi"},
 	} {
 		checker := &Checker{Schemas: known, Sandbox: inProcess()}

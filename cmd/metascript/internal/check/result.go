@@ -23,11 +23,12 @@ type Result struct {
 	Kind       string   `json:"kind"`
 	Namespace  string   `json:"namespace,omitempty"`
 	Name       string   `json:"name"`
-	Result     string   `json:"result"`             // valid, invalid or unchecked
-	Errors     []string `json:"errors,omitempty"`   // why it is invalid
-	Warnings   []string `json:"warnings,omitempty"` // those of the condition SpecSound, and those about keys that scripts look for
-	Hooks      []string `json:"hooks,omitempty"`    // of a valid controller
-	Caches     []string `json:"caches,omitempty"`   // what the server has in its caches for a valid controller
+	Result     string   `json:"result"`               // valid, invalid or unchecked
+	Errors     []string `json:"errors,omitempty"`     // why it is invalid
+	Warnings   []string `json:"warnings,omitempty"`   // those of the condition SpecSound, and those about keys that scripts look for
+	Hooks      []string `json:"hooks,omitempty"`      // of a valid controller
+	Caches     []string `json:"caches,omitempty"`     // what the server has in its caches for a valid controller
+	Extensions []string `json:"extensions,omitempty"` // the fields of a valid controller to remove before Metacontroller runs it again
 
 	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
 
@@ -87,6 +88,9 @@ func (r *Result) Text(in style.Styler) string {
 	}
 	if len(r.Caches) > 0 && r.Result == Valid {
 		b.WriteString(in.Strong(r.about) + ": caches: " + strings.Join(r.Caches, "; ") + "\n")
+	}
+	if len(r.Extensions) > 0 && r.Result == Valid {
+		b.WriteString(in.Strong(r.about) + ": not in Metacontroller 4.17: " + strings.Join(r.Extensions, ", ") + "\n")
 	}
 	return b.String()
 }

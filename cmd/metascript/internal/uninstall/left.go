@@ -12,6 +12,7 @@ import (
 	"metascript/controller/claim"
 	"metascript/controller/finalizers"
 	"metascript/controller/kube"
+	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/spec"
 	"metascript/controller/store"
@@ -102,7 +103,7 @@ func (l *Left) add(r kube.Resource, o *metav1.PartialObjectMetadata) {
 		l.Definitions = append(l.Definitions, of)
 	case r.GroupResource() == configMaps.GroupResource() && (o.Labels[store.ScriptLabel] != "" || o.Labels[store.LastGoodLabel] != ""):
 		l.StoredScripts = append(l.StoredScripts, of)
-	case wasChild(o) && metav1.GetControllerOfNoCopy(o) == nil:
+	case wasChild(o) && object.OwnerOfMetadata(o) == nil:
 		l.WithoutOwner = append(l.WithoutOwner, of)
 	default:
 		l.servers.add(r, o)
@@ -111,7 +112,7 @@ func (l *Left) add(r kube.Resource, o *metav1.PartialObjectMetadata) {
 
 // wasChild reports whether a server has written an object as a child.
 func wasChild(o *metav1.PartialObjectMetadata) bool {
-	for _, name := range []string{plan.LastApplied, plan.AppliedDigest, claim.DecoratorAnnotation} {
+	for _, name := range []string{plan.LastApplied, plan.AppliedDigest, claim.DecoratorAnnotation, object.OwnerAnnotation} {
 		if _, ok := o.Annotations[name]; ok {
 			return true
 		}
