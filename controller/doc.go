@@ -37,6 +37,7 @@
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns; builtin: fields of built-in kinds that are not returned as they were written; scalar: compares JSON scalars
 //   - redact: removes the values of Secrets from texts; scrub: replaces them in whole objects; secretvalues: reads them, and finds them in texts; absent: finds names that a script made of a missing value
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
+//   - apiserver: how the API server answers, and who waits when it asks to wait
 //   - connection: how a server is reached, for errors; reach: where webhooks of controllers with an account are called; bodies: limits the memory of webhook responses; turns: shares memory between parents that have turns; httpanswer: reads the HTTP responses that functions return; jsontree: decodes JSON while it is read; selection: finds the queries that match an object; eventbudget: limits the events about each object; object: types for objects and sets of objects
 //   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints
 //   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has; allowed: says in words which names, quantities and selectors Kubernetes allows; shell: words of commands that are printed

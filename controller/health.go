@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/spec"
 )
 
@@ -39,6 +40,15 @@ func (s *Server) notReady() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Notes returns what an operator must know of a server that is ready: that the API server does not answer its requests as it should. It
+// does not make the server unready: without an endpoint, nobody would read the metrics that tell it.
+func (s *Server) Notes() []string {
+	if now := s.connection.State(); now.Condition != apiserver.Well {
+		return []string{now.String()}
+	}
+	return nil
 }
 
 // Healthy returns an error if the server must be restarted: one of the locks that everything needs cannot be locked before

@@ -341,6 +341,7 @@ func (l *loading) retryDenied(r *running) {
 
 // observe adds the state of what runs to the result.
 func (l *loading) observe(ctx context.Context) {
+	l.result.APIServer = l.connection.State()
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id, l.candidate.Tenant())
 	if r := l.record.active.Load(); r != nil {
 		r.SetMetadata(l.candidate.Object)

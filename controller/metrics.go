@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/inspect"
@@ -10,7 +12,7 @@ import (
 
 // state returns what the server knows now, for the metrics that are computed when they are requested.
 func (s *Server) state() metrics.State {
-	now := metrics.State{Leads: s.leading.IsOpen(), Caches: map[schema.GroupVersionResource]metrics.CacheState{}}
+	now := metrics.State{Leads: s.leading.IsOpen(), APIServer: s.connection.State().Condition, Caches: map[schema.GroupVersionResource]metrics.CacheState{}}
 	for resource, caches := range s.caches.States() {
 		now.Caches[resource] = metrics.CacheState(caches)
 	}
@@ -45,6 +47,6 @@ func (s *Server) Inspected() inspect.Server {
 			}
 			return all
 		},
-		Object: s.watches.get,
+		APIServer: func() string { return strings.Join(s.Notes(), "\n") }, Object: s.watches.get,
 	}
 }

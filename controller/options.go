@@ -21,6 +21,7 @@ import (
 	"metascript/controller/account"
 	"metascript/controller/accounts"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/apiserver"
 	"metascript/controller/binding"
 	"metascript/controller/bodies"
 	"metascript/controller/build"
@@ -108,6 +109,7 @@ type environment struct {
 	sandbox *build.Sandbox
 	client  dynamic.Interface
 
+	connection     *apiserver.Connection
 	unfenced       *rest.Config         // for requests that a server sends that does not lead; they store nothing
 	unfencedClient kubernetes.Interface // for such requests
 
@@ -146,12 +148,21 @@ func newEnvironment(o Options) (*environment, error) {
 	o.Config = rest.CopyConfig(config)
 	o.Config.WarningHandlerWithContext = kube.WarningHandler{Next: cmp.Or[rest.WarningHandlerWithContext](config.WarningHandlerWithContext, rest.WarningLogger{})}
 	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords(), strays: strays.New()}
-	e.unfenced = config
+	e.connection = apiserver.New(o.Log)
+	noted := rest.CopyConfig(o.Config)
+	noted.Wrap(e.connection.Note)
+	o.Config.Wrap(e.connection.Hold)
+	e.unfenced = rest.CopyConfig(config)
+	e.unfenced.Wrap(e.connection.Hold)
 	if o.Election != nil {
-		e.candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
+		e.candidate = &lease.Candidate{Election: *o.Election, Config: noted, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
 		o.Config = rest.CopyConfig(o.Config)
 		o.Config.Wrap(e.candidate.Fence.Wrap)
 	}
+	if e.connection.Check, err = apiserver.Checker(noted); err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	e.connection.Turned = e.connectionTurned
 	e.Options, e.sandbox = o, o.Sandbox.WithDefaults()
 	if err := e.connect(); err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -232,6 +243,17 @@ func (e *environment) accountChanged(who account.Account) {
 		}
 	}
 }
+
+// connectionTurned has the status of each controller report the state of the connection. The writes are spread, since the API server may
+// have asked to wait.
+func (e *environment) connectionTurned(apiserver.State) {
+	for i, m := range e.records.all() {
+		e.queue.AddAfter(m.id, time.Duration(i)*turnedPace)
+	}
+}
+
+// turnedPace is the time between two controllers that report the state of the connection.
+const turnedPace = 50 * time.Millisecond
 
 // accountDelay is how long several changes of one account are collected.
 const accountDelay = 300 * time.Millisecond

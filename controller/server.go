@@ -59,12 +59,24 @@ func (s *Server) Secrets() []*object.Object { return s.caches.Secrets() }
 // Run runs the server until ctx is done. Then it waits until reconciles that have begun end.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.events.Shutdown()
+	defer s.watchConnection(ctx)()
 	if s.candidate != nil {
 		s.events.Mute(true)
 		return s.candidate.Run(ctx, lease.Callbacks{Lead: s.lead, Lose: func() { s.events.Mute(true) }, Serve: s.run})
 	}
 	s.leading.Open()
 	return s.run(ctx)
+}
+
+// watchConnection keeps the state of the connection to the API server up to date until the function that it returns is called.
+func (s *Server) watchConnection(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.connection.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // lead starts the workers of all Reconcilers. It is called once.

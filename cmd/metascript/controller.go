@@ -112,7 +112,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	// A server that cannot stop a script is not ready either: only a restart ends the script, and operators watch readiness.
 	notReady := func() []string { return append(server.Waiting(), in.RestartReasons(time.Now())...) }
 	stop, err := endpoints.Serve(log,
-		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},
+		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady, server.Notes)},
 		endpoints.Endpoint{Flag: "metrics-address", Address: f.Metrics, Handler: endpoints.Metrics(registry)},
 		endpoints.Endpoint{Flag: "inspect-address", Address: f.Inspect, Handler: inspected, Optional: f.Inspect == serverflags.DefaultInspect, Long: true},
 		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles(), Long: true})

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/account"
+	"metascript/controller/apiserver"
 	"metascript/controller/informer"
 )
 
@@ -212,7 +213,7 @@ func (r *Reviewer) ask(q question) (bool, error) {
 		},
 	}}, metav1.CreateOptions{})
 	if err != nil {
-		return false, err
+		return false, apiserver.Cause(err)
 	}
 	allowed := review.Status.Allowed && !review.Status.Denied
 	r.mu.Lock()

@@ -41,6 +41,7 @@ type Server struct {
 	Resources *kube.Resources
 	Leader    func() (identity string, leads bool) // identity is that of the server that leads, "" if it is not known
 	Running   func() []*reconcile.Reconciler
+	APIServer func() string                // how the API server answers, if not well; "" otherwise
 	Object    func(spec.ID) *object.Object // a controller object, from the cache; nil if it is not there
 }
 

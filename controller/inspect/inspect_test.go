@@ -12,12 +12,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/history"
 	"metascript/controller/kube"
@@ -37,18 +40,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type tokens struct {
 	asked   atomic.Int32
 	ignores bool // it does not know audiences
+	refuses bool // all tokens
+	failed  error
 }
 
 func (f *tokens) Create(_ context.Context, r *authenticationv1.TokenReview, _ metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	f.asked.Add(1)
 	audience, name, found := strings.Cut(r.Spec.Token, "of-")
 	audience, _ = strings.CutPrefix(strings.TrimSuffix(audience, "-"), "audience-")
-	found = found && (f.ignores || audience == strings.Join(r.Spec.Audiences, ""))
+	found = found && !f.refuses && (f.ignores || audience == strings.Join(r.Spec.Audiences, ""))
 	r.Status = authenticationv1.TokenReviewStatus{Authenticated: found, User: authenticationv1.UserInfo{Username: name}}
 	if !f.ignores {
 		r.Status.Audiences = r.Spec.Audiences
 	}
-	return r, nil
+	return r, f.failed
 }
 
 // rights permits what is in the list, such as "jane get widgets ns web".
@@ -103,7 +108,7 @@ func newFixture(t *testing.T, permitted ...string) *fixture {
 	})
 	f.handler = New(Server{
 		Tokens: f.tokens, Rights: f.rights, Resources: kube.NewResources(served{}, time.Minute), Running: func() []*reconcile.Reconciler { return nil },
-		Leader: func() (string, bool) { return f.leader, f.leader == "" },
+		Leader: func() (string, bool) { return f.leader, f.leader == "" }, APIServer: func() string { return "" },
 	}, h)
 	f.Server = httptest.NewServer(f.handler)
 	t.Cleanup(f.Close)
@@ -229,9 +234,93 @@ func TestAudiencesOfTokens(t *testing.T) {
 func TestReviewFails(t *testing.T) {
 	f := newFixture(t)
 	f.rights.failed = errors.New("the API server is down")
-	if code, text := f.get(t, "jane", "Widget", "web"); code != 500 || !strings.Contains(text, "API server is down") {
+	if code, text := f.get(t, "jane", "Widget", "web"); code != 503 || !strings.Contains(text, "API server is down") {
 		t.Errorf("got %d %s", code, text)
 	}
+	f.rights.failed = apierrors.NewInternalError(errors.New("something else"))
+	if code, text := f.get(t, "jane", "Widget", "web"); code != 500 || !strings.Contains(text, "something else") {
+		t.Errorf("got %d %s", code, text)
+	}
+}
+
+// While the API server does not answer, the answers of the last five minutes count, those that permit as well as those that do not. Who was
+// not reviewed is refused, and so is a token that the API server has refused since.
+func TestEarlierReviewsAreUsedWhileTheAPIServerDoesNotAnswer(t *testing.T) {
+	for name, failure := range map[string]error{
+		"429":       apierrors.NewTooManyRequestsError("wait"),
+		"503":       apierrors.NewServiceUnavailable("down"),
+		"no answer": &url.Error{Op: "Post", URL: "https://x", Err: errors.New("connection refused")},
+		"500":       apierrors.NewInternalError(errors.New("broken")),
+		"403":       apierrors.NewForbidden(schema.GroupResource{Resource: "subjectaccessreviews"}, "", errors.New("no")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tokens, rights := &tokens{}, &rights{permitted: []string{"jane get widgets ns web"}}
+				v := newReviews(Server{Tokens: tokens, Rights: rights})
+				as := func(name string) (*Caller, error) {
+					r := httptest.NewRequest(http.MethodGet, "/", nil)
+					r.Header.Set("Authorization", "Bearer of-"+name)
+					return v.callerOf(r)
+				}
+				widgets := schema.GroupResource{Resource: "widgets"}
+				jane, err := as("jane")
+				if err != nil || jane.May(t.Context(), "get", widgets, "ns", "web") != nil || jane.May(t.Context(), "get", widgets, "ns", "other") == nil || jane.Reviewed() != nil {
+					t.Fatalf("while it answers: %v", err)
+				}
+				began := time.Now()
+				tokens.failed, rights.failed = failure, failure
+				time.Sleep(4 * time.Minute)
+				silent := name == "429" || name == "503" || name == "no answer"
+				jane, err = as("jane")
+				if (err == nil) != silent {
+					t.Fatalf("after 4 minutes: %v", err)
+				}
+				if silent {
+					var refused *Problem
+					if at := jane.Reviewed(); at == nil || !at.Equal(began) {
+						t.Errorf("it was reviewed at %v", at)
+					}
+					if err := jane.May(t.Context(), "get", widgets, "ns", "web"); err != nil {
+						t.Error(err)
+					}
+					if err := jane.May(t.Context(), "get", widgets, "ns", "other"); !errors.As(err, &refused) || refused.Status != 403 {
+						t.Errorf("what was refused: %v", err)
+					}
+					if err := jane.May(t.Context(), "list", widgets, "ns", ""); err == nil {
+						t.Error("what was not asked is permitted")
+					}
+				}
+				if _, err := as("joe"); err == nil {
+					t.Error("a user who was not reviewed is accepted")
+				}
+				time.Sleep(time.Minute)
+				if _, err := as("jane"); err == nil {
+					t.Error("it is remembered for more than 5 minutes")
+				}
+			})
+		})
+	}
+}
+
+func TestRefusedTokenIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tokens := &tokens{}
+		v := newReviews(Server{Tokens: tokens})
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer of-jane")
+		if _, err := v.callerOf(r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		tokens.refuses = true
+		if _, err := v.callerOf(r); err == nil {
+			t.Error("a token that is refused is accepted")
+		}
+		tokens.failed = apierrors.NewServiceUnavailable("down")
+		if _, err := v.callerOf(r); err == nil {
+			t.Error("the earlier answer is used")
+		}
+	})
 }
 
 func TestTooManyRequests(t *testing.T) {

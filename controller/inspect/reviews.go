@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,11 +17,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/apiserver"
 )
 
-// Reviews are used for some seconds, so that the timeline of a parent with many children needs few requests.
+// Reviews are used for some seconds, so that the timeline of a parent with many children needs few requests. While the API server does not
+// answer, earlier ones are used for longer: that is when people ask most. Who was never reviewed is refused.
 const (
 	reviewAge  = 10 * time.Second
+	silentAge  = 5 * time.Minute
+	silentTime = 3 * time.Second // how long an answer is waited for if there is an earlier one
 	maxReviews = 4096
 	maxToken   = 16 << 10 // bytes
 )
@@ -72,6 +78,43 @@ type Caller struct {
 	authenticationv1.UserInfo
 	token   digest
 	reviews *reviews
+
+	earlier time.Time // of the oldest review that was used since the API server does not answer; zero: none was. Guarded by reviews.mu
+}
+
+// Reviewed returns when the API server was asked what the caller may read, if it does not answer now and an earlier answer was used; nil
+// otherwise.
+func (c *Caller) Reviewed() *time.Time {
+	c.reviews.mu.Lock()
+	defer c.reviews.mu.Unlock()
+	if c.earlier.IsZero() {
+		return nil
+	}
+	at := c.earlier.UTC().Truncate(time.Second)
+	return &at
+}
+
+// useEarlier notes that an earlier review is used.
+func (c *Caller) useEarlier(at time.Time) {
+	c.reviews.mu.Lock()
+	defer c.reviews.mu.Unlock()
+	if c.earlier.IsZero() || at.Before(c.earlier) {
+		c.earlier = at
+	}
+}
+
+// isSilent reports whether a review failed because the API server does not answer: it asks to wait, does not work, or is not reached.
+func isSilent(err error) bool {
+	var answer apierrors.APIStatus
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || !errors.As(err, &answer) && !errors.Is(err, context.Canceled)
+}
+
+// waiting returns a context for a review. If there is an earlier one, it does not wait long.
+func waiting(ctx context.Context, known bool, at time.Time) (context.Context, context.CancelFunc) {
+	if known && time.Since(at) < silentAge {
+		return context.WithTimeout(ctx, silentTime)
+	}
+	return ctx, func() {}
 }
 
 // callerOf returns the user whose token a request has.
@@ -84,18 +127,35 @@ func (v *reviews) callerOf(r *http.Request) (*Caller, error) {
 		return nil, problemf(http.StatusUnauthorized, "the token has more than %d bytes", maxToken)
 	}
 	hash := digest(sha256.Sum256([]byte(token)))
-	if known, found := recent(v, v.users, hash); found && time.Since(known.at) < reviewAge {
-		return &Caller{known.UserInfo, hash, v}, nil
+	known, found := recent(v, v.users, hash)
+	if found && time.Since(known.at) < reviewAge {
+		return &Caller{UserInfo: known.UserInfo, token: hash, reviews: v}, nil
 	}
+	ctx, cancel := waiting(r.Context(), found, known.at)
+	defer cancel()
 	at := time.Now()
-	info, err := v.review(r.Context(), token)
-	if err != nil {
+	info, err := v.review(ctx, token)
+	switch {
+	case errors.Is(err, errUnanswered) && found && time.Since(known.at) < silentAge:
+		return &Caller{UserInfo: known.UserInfo, token: hash, reviews: v, earlier: known.at}, nil
+	case err != nil:
+		v.forget(hash, err)
 		return nil, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.users.Add(hash, user{*info, at})
-	return &Caller{*info, hash, v}, nil
+	return &Caller{UserInfo: *info, token: hash, reviews: v}, nil
+}
+
+// forget drops a token that the API server does not accept any more.
+func (v *reviews) forget(token digest, err error) {
+	var refused *Problem
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.users.Remove(token)
+	}
 }
 
 // Audience is the audience of tokens that only servers of this program accept. Whoever gets such a token cannot use it for requests to the
@@ -129,8 +189,15 @@ func reviewFailed(right, what string, err error) error {
 	if apierrors.IsForbidden(err) {
 		return problemf(http.StatusInternalServerError, "%s: the server itself may not %s; apply its manifests again: %v", what, right, err)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	failed := fmt.Errorf("%s: %w", what, apiserver.Cause(err))
+	if isSilent(err) {
+		return fmt.Errorf("%w: %w", errUnanswered, problemf(http.StatusServiceUnavailable, "%v; only what you asked for in the last %s is shown meanwhile", failed, silentAge))
+	}
+	return failed
 }
+
+// errUnanswered is wrapped by the error of a review that failed because the API server does not answer.
+var errUnanswered = errors.New("the API server does not answer")
 
 // May returns nil if the caller may do verb to an object, or to all objects of a resource in a namespace if name is "". Otherwise the
 // error is a *Problem with the status 403 that names the right, or another error if this could not be found out.
@@ -163,9 +230,12 @@ func (c *Caller) mayRead(ctx context.Context, resource schema.GroupResource, nam
 // allowed returns the remembered answer to a question, or else asks the API server.
 func (c *Caller) allowed(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	q := question{c.token, what}
-	if known, found := recent(c.reviews, c.reviews.rights, q); found && time.Since(known.at) < reviewAge {
+	known, found := recent(c.reviews, c.reviews.rights, q)
+	if found && time.Since(known.at) < reviewAge {
 		return known.allowed, nil
 	}
+	ctx, cancel := waiting(ctx, found, known.at)
+	defer cancel()
 	at := time.Now()
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range c.Extra {
@@ -174,6 +244,10 @@ func (c *Caller) allowed(ctx context.Context, what authorizationv1.ResourceAttri
 	review, err := c.reviews.server.Rights.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: c.Username, UID: c.UID, Groups: c.Groups, Extra: extra, ResourceAttributes: &what,
 	}}, metav1.CreateOptions{})
+	if err != nil && found && time.Since(known.at) < silentAge && isSilent(err) {
+		c.useEarlier(known.at)
+		return known.allowed, nil
+	}
 	if err != nil {
 		return false, reviewFailed("create subjectaccessreviews.authorization.k8s.io", "find out what the user may read", err)
 	}

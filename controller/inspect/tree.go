@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,6 +22,9 @@ import (
 type Tree struct {
 	Root *tree.Node `json:"root"`
 	Off  bool       `json:"historyOff,omitempty"` // the server keeps no history, so that it is not known what the last reconciles did
+
+	APIServer string     `json:"apiServer,omitempty"` // how it answers, if not well
+	Reviewed  *time.Time `json:"reviewed,omitempty"`  // when it was asked what the caller may read, if it does not answer now
 }
 
 func (h *Handler) serveTree(caller *Caller, w http.ResponseWriter, r *http.Request) error {
@@ -32,6 +36,7 @@ func (h *Handler) serveTree(caller *Caller, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
+	found.APIServer, found.Reviewed = h.server.APIServer(), caller.Reviewed()
 	return respond(w, found)
 }
 

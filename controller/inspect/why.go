@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,6 +31,9 @@ type Why struct {
 	State       *State         `json:"state,omitempty"`  // of the parent, if it exists
 	Controllers []Controller   `json:"controllers"`      // those that have the parent, and those that had it
 	Budget      int            `json:"budget,omitempty"` // how many entries are kept of a parent at most
+
+	APIServer string     `json:"apiServer,omitempty"` // how it answers, if not well
+	Reviewed  *time.Time `json:"reviewed,omitempty"`  // when it was asked what the caller may read, if it does not answer now
 }
 
 // A State is what there is to know of a parent now.
@@ -117,6 +121,7 @@ func (h *Handler) serveWhy(caller *Caller, w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
+	why.APIServer, why.Reviewed = h.server.APIServer(), caller.Reviewed()
 	return respond(w, why)
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller/account"
+	"metascript/controller/apiserver"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
@@ -43,6 +44,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	var stored *object.Object
 	if err == nil {
 		stored, err = w.do(ctx, client, op)
+		err = apiserver.Cause(err)
 		err = w.withCommand(undeclared(sized(err, op.Object)))
 	}
 	if err != nil {
@@ -105,6 +107,7 @@ func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, err
 		return nil, err
 	}
 	found, err := client.get(ctx, o.GetName())
+	err = apiserver.Cause(err)
 	return found, redact.FromContext(ctx).Error(w.withCommand(err))
 }
 

@@ -6,11 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/apiserver"
 )
 
 // A State is what a server knows when its metrics are requested.
 type State struct {
 	Leads       bool
+	APIServer   apiserver.Condition
 	Lease       string // the name of the Lease; "": there is no leader election
 	Controllers []ControllerState
 	Caches      map[schema.GroupVersionResource]CacheState
@@ -55,6 +58,7 @@ var (
 	conditions     = ofController("metascript_controller_condition", "The conditions of controllers: 1 for the current status and reason of each.", "condition", "status", "reason")
 	cachedObjects  = ofResource("metascript_cached_objects", "Objects in caches.")
 	cacheStale     = ofResource("metascript_cache_stale", "Whether a cache gets no updates, because the API server refuses its watch: 1 or 0.")
+	apiServer      = prometheus.NewDesc("metascript_api_server_state", "How the API server answers the requests of this server: 1 for the current state, which is well, throttled, unauthorized or unreachable, and 0 for the others.", []string{"state"}, nil)
 	leading        = prometheus.NewDesc("leader_election_master_status", "Whether this server holds the Lease of that name: 1 or 0.", []string{"name"}, nil)
 	leader         = prometheus.NewDesc("metascript_leader", "Whether this server runs the controllers: 1, or 0 while it is on standby.", nil, nil)
 )
@@ -69,7 +73,7 @@ func ofResource(name, help string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{queueDepth, queueWait, parents, parentsFailing, parentsHeld, fallbacks, conditions, cachedObjects, cacheStale, leading, leader} {
+	for _, desc := range []*prometheus.Desc{queueDepth, queueWait, parents, parentsFailing, parentsHeld, fallbacks, conditions, cachedObjects, cacheStale, apiServer, leading, leader} {
 		to <- desc
 	}
 }
@@ -88,6 +92,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	for resource, cache := range now.Caches {
 		gauge(cachedObjects, float64(cache.Objects), resource.Group, resource.Version, resource.Resource)
 		gauge(cacheStale, oneIf(cache.Stale), resource.Group, resource.Version, resource.Resource)
+	}
+	for _, state := range apiserver.Conditions {
+		gauge(apiServer, oneIf(state == now.APIServer), string(state))
 	}
 	gauge(leader, oneIf(now.Leads))
 	if now.Lease != "" {

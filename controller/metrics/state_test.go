@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/metrics"
 )
 
@@ -19,7 +20,7 @@ func TestStateHasSeriesOfWhatIsKnown(t *testing.T) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewCollector(func() metrics.State {
-		return metrics.State{Leads: true, Lease: "metascript", Controllers: []metrics.ControllerState{
+		return metrics.State{Leads: true, APIServer: apiserver.Throttled, Lease: "metascript", Controllers: []metrics.ControllerState{
 			{Kind: "CompositeController", Name: "a", Runs: true, Waiting: 3, OldestWait: 2 * time.Minute, Fallbacks: map[string]bool{"sync": true}, Status: status},
 			{Kind: "DecoratorController", Name: "broken"}, // nothing of it runs, and its status is not written yet
 		}, Caches: map[schema.GroupVersionResource]metrics.CacheState{
@@ -28,6 +29,10 @@ func TestStateHasSeriesOfWhatIsKnown(t *testing.T) {
 		}}
 	}))
 	want := []string{
+		"metascript_api_server_state{state=throttled} 1",
+		"metascript_api_server_state{state=unauthorized} 0",
+		"metascript_api_server_state{state=unreachable} 0",
+		"metascript_api_server_state{state=well} 0",
 		"metascript_cache_stale{group=,resource=pods,version=v1} 0",
 		"metascript_cache_stale{group=example.com,resource=forbidden,version=v1} 1",
 		"metascript_cached_objects{group=,resource=pods,version=v1} 5",

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/binding"
 	"metascript/controller/bodies"
 	"metascript/controller/call"
@@ -39,6 +40,10 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		w.r.states.noteSynced(key)
 		return
 	}
+	if wait := w.heldFor(key, why); wait > 0 {
+		w.r.queue.Postpone(key, why, wait)
+		return
+	}
 	epoch := w.r.epoch.Now()
 	source, control := w.answerOf(ctx, key, why)
 	if source != remember.Computed {
@@ -58,6 +63,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	w.beginMemory(c, control)
 	again, err := w.reconcileRecovering(ctx, c)
 	w.endMemory(c, again, err)
+	c.state.held = apiserver.Held(err)
 	w.r.metrics.Synced(time.Since(c.began), failures.ResultOf(err), string(c.source))
 	if w.r.events.debugs() {
 		w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(c.began), "error", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/failures"
 	"metascript/controller/hook"
 	"metascript/controller/inputs"
@@ -90,6 +91,8 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		}
 		retry = min(w.r.queue.Backoff(key), maxRequeueDelay)
 		w.r.queue.EnqueueAfter(key, queue.Retry, retry)
+	case apiserver.Held(err) != nil:
+		return w.awaitAPIServer(key, apiserver.Held(err), err)
 	default:
 		w.reportFailure(key, "SyncError", err)
 		return w.retry(key, delayOf(large), err)
@@ -117,12 +120,39 @@ func (w *worker) try(parents []recovery.Try) {
 	}
 }
 
+// awaitAPIServer has a parent whose requests are held reconciled when they would be sent. This is no back-off of the parent, so that it
+// waits no longer than the others. The log has one line about the API server and none about each parent, and short waits have no event.
+func (w *worker) awaitAPIServer(key object.Ref, held *apiserver.HeldError, err error) time.Duration {
+	if times := w.r.states.countFailure(key, err); times&(times-1) == 0 && held.IsLong() {
+		w.warnParent(key, "SyncError", err)
+	}
+	w.r.recovery.Forget(key)
+	wait := held.Wait()
+	w.r.queue.EnqueueAfter(key, queue.Retry, wait)
+	return wait
+}
+
+// heldFor returns how long the requests of a parent would still be held, if it is only retried because they were; zero otherwise. So
+// the hook of each parent is not called whenever the API server asks to wait again.
+func (w *worker) heldFor(key object.Ref, why queue.Reason) time.Duration {
+	state := w.r.states.find(key)
+	if why != queue.Retry || state == nil || state.held == nil {
+		return 0
+	}
+	return state.held.Wait()
+}
+
 // reportFailure logs the error of a reconcile, with its details, and records an event on the parent, with one line. The same
 // error of the same parent is logged the 1st, 2nd, 4th, 8th time and so on. Package kube limits the events.
 func (w *worker) reportFailure(key object.Ref, reason string, err error) {
 	if times := w.r.states.countFailure(key, err); times&(times-1) == 0 {
 		w.r.events.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "times", times, "error", engine.DetailOf(err))
 	}
+	w.warnParent(key, reason, err)
+}
+
+// warnParent records an event about the error of a reconcile.
+func (w *worker) warnParent(key object.Ref, reason string, err error) {
 	if parent := w.r.binding.Parent(key); parent != nil {
 		w.r.events.Warning(parent, reason, "%s%s", eventPrefixes[reason], err.Error())
 	}

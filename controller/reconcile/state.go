@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/call"
 	"metascript/controller/children"
 	"metascript/controller/failures"
@@ -50,6 +51,9 @@ type parentState struct {
 	// public is what users wrote into the parent before, if the reconciles see Secrets. The redactors read it when a reconcile begins, and
 	// write it when it ends.
 	public publicPast
+
+	// held is why the requests of the last reconcile were not sent, if that was the only reason why it failed. The worker uses it.
+	held *apiserver.HeldError
 
 	// shown is true once the account of the controller was permitted to read the parent. The reconcile reads and writes it.
 	shown bool

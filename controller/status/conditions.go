@@ -11,6 +11,7 @@ import (
 
 	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/apiserver"
 	"metascript/controller/build"
 	"metascript/controller/guard"
 	"metascript/controller/kube"
@@ -33,6 +34,7 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 		typed(v1alpha1.ConditionAnswersStored, answersStored(r)),
 		typed(v1alpha1.ConditionParentsWaiting, parentsWaiting(r)),
 		typed(v1alpha1.ConditionSpecSound, specSound(r)),
+		typed(v1alpha1.ConditionAPIServerAnswers, apiServerAnswers(r)),
 		typed(v1alpha1.ConditionReady, ready(d, r)),
 	}
 	if r.Shadow != nil {
@@ -231,6 +233,24 @@ func failingStatus(d *spec.Declaration, r *Result) *v1alpha1.FailingStatus {
 		now.Since = before.Since
 	}
 	return now
+}
+
+// apiServerAnswers is the same for all controllers, and names no object and no account. While the API server answers nothing, it cannot
+// be written; then it is in the log, the metrics and the health probe of the server.
+func apiServerAnswers(r *Result) metav1.Condition {
+	text := r.APIServer.Text()
+	if r.APIServer.Code > 0 {
+		text += fmt.Sprintf(" (status %d)", r.APIServer.Code)
+	}
+	switch r.APIServer.Condition {
+	case apiserver.Throttled:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonThrottled, text)
+	case apiserver.Unauthorized:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, text)
+	case apiserver.Unreachable:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonUnreachable, text)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonAnswering, text)
 }
 
 // accessReason is the reason of the condition Permitted while the account of the controller cannot do its work.

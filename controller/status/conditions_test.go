@@ -34,7 +34,7 @@ import (
 var normal = map[string]string{
 	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "GuardPassed": "True NoGuard", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
 	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "ParentsSynced": "True AllSynced",
-	"AnswersStored": "True AllStored", "ParentsWaiting": "False NoneWaiting", "SpecSound": "True NoWarnings", "Ready": "True Running",
+	"AnswersStored": "True AllStored", "ParentsWaiting": "False NoneWaiting", "APIServerAnswers": "True Answering", "SpecSound": "True NoWarnings", "Ready": "True Running",
 }
 
 // idle is how the conditions of a controller of which nothing runs differ from normal.

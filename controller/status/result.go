@@ -1,6 +1,7 @@
 package status
 
 import (
+	"metascript/controller/apiserver"
 	"metascript/controller/build"
 	"metascript/controller/guard"
 	"metascript/controller/reconcile"
@@ -29,6 +30,8 @@ type Result struct {
 
 	AccessErr     error  // why the account of the controller cannot do its work, or nil; see access.Reader.Problem
 	AccessLimited string // that the account may read parents in some namespaces only, or ""
+
+	APIServer apiserver.State
 
 	Shadow *shadow.Report // nil: the spec has no candidate
 

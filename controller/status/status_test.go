@@ -104,7 +104,7 @@ func TestConditionKeepsTimeOfUnchangedStatus(t *testing.T) {
 	}
 	want := map[string]bool{
 		"ResourcesDiscovered": false, "ScriptReady": true, "GuardPassed": false, "ScriptsHeld": false, "ScriptRunaway": false, "FallbackActive": false,
-		"FinalizersHeld": false, "Permitted": false, "ParentsSynced": false, "AnswersStored": false, "ParentsWaiting": false, "SpecSound": false, "Ready": true, "Foreign": true,
+		"FinalizersHeld": false, "Permitted": false, "ParentsSynced": false, "AnswersStored": false, "ParentsWaiting": false, "APIServerAnswers": false, "SpecSound": false, "Ready": true, "Foreign": true,
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("which conditions there are, and whether their time was kept (-want +got):\n%s", diff)

@@ -89,6 +89,12 @@ import (
 //	                           disconnect the API server from the server, connect it again, wait until a connection was refused; a server
 //	                           with a name has its own connection
 //	api [of NAME] slow TIME    delay what is sent to the API server from here on
+//	faults none|RULE... [and RULE...]
+//	                           make faults between the API server and the servers that are started after the first such command; see
+//	                           package test/faultproxy for rules
+//	faults asked MIN MAX REGEXP
+//	                           wait until at least MIN requests match since the rules were set, and check that there are not more than MAX, or
+//	                           MAX is N/s: so many a second; a request is METHOD PATH CODE, the method of a watch is WATCH
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	release                    answer the calls about parents with spec.wait
 //	rotate                     give it another certificate, of another authority
@@ -148,6 +154,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"mark":           cmdMark,
 	"log":            cmdLog,
 	"api":            cmdAPI,
+	"faults":         cmdFaults,
 	"webhook":        cmdWebhook,
 	"authority":      cmdAuthority,
 	"ipv6":           cmdIPv6,

@@ -47,6 +47,7 @@ type world struct {
 	mapper      *restmapper.DeferredDiscoveryRESTMapper
 	proxy       *proxy
 	proxies     []*proxy      // of the servers that have one of their own
+	faults      *faulty       // between servers and the API server; nil: there is none
 	hooks       *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
 	webhook     *hookServer   // nil: there is none
 	webProxy    *webProxy     // nil: there is none
@@ -82,7 +83,15 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	if err != nil {
 		return err
 	}
-	w.shares = testing.Short() && canShare(s.commands)
+	w.shares = testing.Short() && canShare(s.commands) && *kill == ""
+	if *kill != "" {
+		started, stop, err := faultyFor(w.config)
+		if err != nil {
+			return err
+		}
+		env.Defer(stop)
+		w.faults = started
+	}
 	env.Values[worldKey{}] = w
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
@@ -354,6 +363,9 @@ func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	}
 	for _, cluster := range raw.Clusters {
 		cluster.Server = strings.Replace(cluster.Server, by.target, by.address(), 1)
+		if w.faults != nil {
+			cluster.Server, cluster.CertificateAuthorityData, cluster.CertificateAuthority = w.faults.address, nil, ""
+		}
 	}
 	for name, user := range raw.AuthInfos {
 		user.Impersonate = w.user

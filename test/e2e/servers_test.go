@@ -21,9 +21,10 @@ import (
 type server struct {
 	*exec.Cmd
 	log             *os.File
-	health, metrics string // addresses
-	inspect         string // the same
-	proxy           *proxy // between the server and the API server
+	health, metrics string  // addresses
+	inspect         string  // the same
+	proxy           *proxy  // between the server and the API server
+	killer          *killer // nil: there is none
 }
 
 // named splits arguments such as "as NAME ..." into the name of a server, "" without one, and the rest.
@@ -128,6 +129,9 @@ func (w *world) launch(dir, name string, flags []string, env ...string) (*server
 	if err := s.Start(); err != nil {
 		return nil, err
 	}
+	if *kill != "" && name == "" {
+		s.killer = w.killsAtWrites(s)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.servers[name] = s
@@ -194,6 +198,7 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 		return nil
 	}
 	defer s.log.Close()
+	s.killer.stop()
 	if err := s.Process.Signal(signal); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ var layers = []string{
 	"informer",
 	"throttle",
 	"recovery", // when parents that failed of the same cause are tried again
-	"inputs", // who changed what a hook gets
+	"inputs",   // who changed what a hook gets
 	"transition",
 	"spans", // of traces
 	"kube",
@@ -75,8 +75,9 @@ var layers = []string{
 	"lease",
 	"work",
 	"connection",
-	"reach", // where webhooks of tenants are called
-	"wire",  // the client of informers and writes
+	"apiserver", // how the API server answers
+	"reach",     // where webhooks of tenants are called
+	"wire",      // the client of informers and writes
 	"bodies",
 	"turns",
 	"httpanswer", // HTTP responses that functions return

@@ -35,6 +35,9 @@ const (
 	ConditionAnswersStored = "AnswersStored"
 	// ConditionParentsWaiting is True while parents wait long for a worker because the hooks of the controller are slow.
 	ConditionParentsWaiting = "ParentsWaiting"
+	// ConditionAPIServerAnswers is False while the API server does not answer the requests of the server as it should. It is the same
+	// for all controllers.
+	ConditionAPIServerAnswers = "APIServerAnswers"
 	// ConditionShadowAgrees is False while the candidate in spec.shadow answers otherwise than the script that runs, or fails. It is in
 	// the status only if there is a candidate.
 	ConditionShadowAgrees = "ShadowAgrees"
@@ -52,6 +55,18 @@ const (
 
 // ReasonNoneHeld is the reason of the conditions ScriptsHeld and FinalizersHeld while they are False.
 const ReasonNoneHeld = "NoneHeld"
+
+// Reasons of the condition APIServerAnswers.
+const (
+	// ReasonAnswering: True, the API server answers.
+	ReasonAnswering = "Answering"
+	// ReasonThrottled: False, the API server asks to wait, for some seconds or longer, and all of the server wait.
+	ReasonThrottled = "Throttled"
+	// ReasonUnauthorized: False, the API server does not accept the credentials of the server.
+	ReasonUnauthorized = "Unauthorized"
+	// ReasonUnreachable: False, the API server cannot be reached, or answers that it does not work.
+	ReasonUnreachable = "Unreachable"
+)
 
 // Reasons of the condition Ready.
 const (

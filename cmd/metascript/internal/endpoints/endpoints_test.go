@@ -78,16 +78,18 @@ func TestProbesReturnReasons(t *testing.T) {
 		name     string
 		healthy  error
 		notReady []string
+		notes    []string
 		path     string
 		code     int
 		want     string
 	}{
-		{"alive", nil, []string{"caches"}, "/healthz", 200, "ok\n"},
-		{"not alive", errors.New("a worker hangs"), nil, "/healthz", 500, "a worker hangs\n"},
-		{"ready", errors.New("a worker hangs"), nil, "/readyz", 200, "ok\n"},
-		{"not ready", nil, []string{"caches", "leases"}, "/readyz", 503, "caches\nleases\n"},
+		{"alive", nil, []string{"caches"}, nil, "/healthz", 200, "ok\n"},
+		{"not alive", errors.New("a worker hangs"), nil, nil, "/healthz", 500, "a worker hangs\n"},
+		{"ready", errors.New("a worker hangs"), nil, nil, "/readyz", 200, "ok\n"},
+		{"ready, with a note", nil, nil, []string{"it is slow"}, "/readyz", 200, "ok\nit is slow\n"},
+		{"not ready", nil, []string{"caches", "leases"}, []string{"it is slow"}, "/readyz", 503, "caches\nleases\n"},
 	} {
-		probes := Probes(func(context.Context) error { return c.healthy }, func() []string { return c.notReady })
+		probes := Probes(func(context.Context) error { return c.healthy }, func() []string { return c.notReady }, func() []string { return c.notes })
 		if code, body := get(t, probes, c.path); code != c.code || body != c.want {
 			t.Errorf("%s: %d and %q, want %d and %q", c.name, code, body, c.code, c.want)
 		}
@@ -100,7 +102,7 @@ func TestHealthCheckHasADeadline(t *testing.T) {
 	probes := Probes(func(ctx context.Context) error {
 		_, limited = ctx.Deadline()
 		return nil
-	}, nil)
+	}, nil, nil)
 	if get(t, probes, "/healthz"); !limited {
 		t.Error("the context of the health check has no deadline")
 	}

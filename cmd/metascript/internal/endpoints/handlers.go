@@ -20,7 +20,7 @@ const probeTimeout = 900 * time.Millisecond
 
 // Probes serves /healthz, which responds with ok if healthy returns nil, and /readyz, which responds with ok if notReady returns no
 // reasons. Otherwise they respond with the error or the reasons, which kubectl describe shows. The context of healthy has a deadline.
-func Probes(healthy func(context.Context) error, notReady func() []string) http.Handler {
+func Probes(healthy func(context.Context) error, notReady, notes func() []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
@@ -36,7 +36,7 @@ func Probes(healthy func(context.Context) error, notReady func() []string) http.
 			http.Error(w, strings.Join(reasons, "\n"), http.StatusServiceUnavailable)
 			return
 		}
-		fmt.Fprintln(w, "ok")
+		fmt.Fprintln(w, strings.Join(append([]string{"ok"}, notes()...), "\n"))
 	})
 	return mux
 }

@@ -22,12 +22,26 @@ type Timeline struct {
 
 // Head prints what is known of a parent now.
 func (t Timeline) Head(why *inspect.Why) {
+	for _, line := range unanswered(why.APIServer, why.Reviewed) {
+		t.Print(line)
+	}
 	if !why.Exists {
 		t.Print(t.Style.Strong(objectText(why.Parent)) + " does not exist any more")
 		return
 	}
 	t.Print(t.Style.Strong(objectText(why.Parent)))
 	t.state(why.State)
+}
+
+// unanswered returns lines that say that the API server does not answer as it should, and that what the caller may read was asked earlier.
+func unanswered(apiServer string, reviewed *time.Time) (lines []string) {
+	if apiServer != "" {
+		lines = append(lines, apiServer)
+	}
+	if reviewed != nil {
+		lines = append(lines, fmt.Sprintf("the API server does not answer what you may read; this is what you could read at %s", reviewed.Local().Format(time.RFC3339)))
+	}
+	return lines
 }
 
 func (t Timeline) state(s *inspect.State) {

@@ -72,6 +72,9 @@ func showTree(cmd *cobra.Command, f *treeFlags, args []string) error {
 	if !f.output.IsText() {
 		return f.output.Print(cmd.OutOrStdout(), found)
 	}
+	for _, line := range unanswered(found.APIServer, found.Reviewed) {
+		fmt.Fprintln(cmd.ErrOrStderr(), line)
+	}
 	PrintTree(cmd.OutOrStdout(), style.For(cmd.OutOrStdout()), found, time.Now())
 	return nil
 }
