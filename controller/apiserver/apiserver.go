@@ -68,6 +68,7 @@ type Connection struct {
 	failed   time.Time // the first of them
 	code     int       // of the last of them
 	down     bool      // a check has failed since the last success
+	checked  time.Time // the last check
 	gates    map[key]*gate
 	slow     time.Time // until when it is throttled although all gates are open
 }
@@ -163,7 +164,7 @@ func (c *Connection) doubts() (doubtful bool, after time.Duration) {
 	if c.failures < fewFailures && !c.down {
 		return false, 0
 	}
-	after = doubtAfter - time.Since(c.failed)
+	after = max(doubtAfter-time.Since(c.failed), checkEvery-time.Since(c.checked)) // an answer to the check is evidence too
 	return after <= 0, max(after, 0)
 }
 
@@ -174,6 +175,7 @@ func (c *Connection) check(ctx context.Context) time.Duration {
 	code := c.Check(limited)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.checked = time.Now()
 	if works(code) || code == http.StatusTooManyRequests || ctx.Err() != nil {
 		c.failures, c.down = 0, false
 		return 0

@@ -283,6 +283,20 @@ func TestStateFollowsFromEvidence(t *testing.T) {
 	}
 }
 
+// The answers to checks are evidence, and are not checked at once.
+func TestChecksArePaced(t *testing.T) {
+	connected(t, func(t *testing.T, c *Connection, s *server) {
+		s.answers(func(*http.Request) (int, string) { return 503, "1" })
+		for range 3 {
+			_ = send(t, c, s, http.MethodGet, "/api/v1/namespaces/n/configmaps", "")
+		}
+		time.Sleep(20 * time.Second)
+		if n := len(s.arrived()); n > 3+10 || c.State().Condition != Unreachable {
+			t.Errorf("%d requests, and the state %+v", n, c.State())
+		}
+	})
+}
+
 // A success between failures, and requests that the caller gave up, are no evidence that nothing works.
 func TestWhatIsNoEvidence(t *testing.T) {
 	connected(t, func(t *testing.T, c *Connection, s *server) {
