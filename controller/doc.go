@@ -34,7 +34,7 @@
 //   - throttle: back-off, and the decision whether a new version is good; recovery: when parents that failed of the same cause are tried again; inputs: who changed what a hook gets; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers; spans: the spans of traces
 //   - observe: what a server tells about its work; recording: files with reconciles, to replay them; changes: shows what a write changes
-//   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns; builtin: fields of built-in kinds that are not returned as they were written; scalar: compares JSON scalars
+//   - rollout and plan: compute what to write, without a client; compared: remembers how children compared with what hooks returned; ownership: the fields that a field manager owns; builtin: fields of built-in kinds that are not returned as they were written; scalar: compares JSON scalars
 //   - redact: removes the values of Secrets from texts; scrub: replaces them in whole objects; secretvalues: reads them, and finds them in texts; absent: finds names that a script made of a missing value
 //   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
 //   - apiserver: how the API server answers, and who waits when it asks to wait

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/binding"
+	"metascript/controller/compared"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
@@ -50,6 +51,9 @@ type Writer struct {
 
 	// Replacements limits which children are recreated in a full quota; all Writers of a server share it.
 	Replacements *Replacements
+
+	// Compared remembers how the children of the parent compared with the answer; nil remembers nothing.
+	Compared *compared.Memory
 
 	// Requested says that a user requested the reconcile, so that values that the API server stored with another meaning are written again.
 	Requested bool
@@ -161,7 +165,7 @@ func (w *Writer) Rolling(ctx context.Context, parent *object.Object, children *o
 // Policy returns how the children of a parent are compared and written. holders are those of the response that returned them.
 func (w *Writer) Policy(parent *object.Object, holders hook.Holders) plan.Policy {
 	return plan.Policy{
-		Rules: w.Binding.Rules, InPlace: holders.Has, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested,
+		Rules: w.Binding.Rules, InPlace: holders.Has, ServerSide: w.Binding.ServerSide, Memory: w.Memory.written, Kept: w.Memory.keptFields(), Requested: w.Requested, Compared: w.Compared,
 		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  w.Binding.Owned,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/compared"
 	"metascript/controller/object"
 	"metascript/engine/tree"
 )
@@ -29,6 +30,18 @@ type outcome struct {
 	empty   bool     // all empty maps and lists of it were stored
 	back    bool     // an apply wrote it although dynamic apply is configured; see comeBack
 	spelled []string // the paths of fields that are stored in another form than they were written
+}
+
+// keyOf returns the key of a comparison in Policy.Compared; zero if it is not remembered. of is the function that compares.
+func (p Policy) keyOf(of string, have, want *object.Object, method Method) compared.Key {
+	if p.Compared == nil || have == nil || p.Requested || len(p.Kept[have.GetUID()]) > 0 {
+		return 0
+	}
+	known := p.Memory[have.GetUID()]
+	return p.Compared.Key(have, want, compared.Inputs{
+		Of: of, Method: string(method), ServerSide: p.ServerSide, InPlace: p.InPlace != nil && p.InPlace(have.GetUID()), Owned: p.owned(have),
+		Applied: known.applied, Print: known.print, Sorted: known.sorted, Spelled: strings.Join(known.spelled, "\n"), Empty: known.empty, Back: known.back,
+	})
 }
 
 // maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.

@@ -26,6 +26,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/compared"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 )
@@ -151,6 +152,7 @@ type Policy struct {
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
 	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
 	Stopped                func() error                          // returns an error if the plan is not needed any more; it is called before each child; may be nil
+	Compared               *compared.Memory                      // of the same parent; nil: each child is compared
 
 	meaning *meaning // of all children of a plan; nil: each comparison has its own
 }
@@ -220,6 +222,12 @@ func (p Policy) sameMeaning(have, want any) bool {
 // Differs returns, in a few words, what applying want would change in have; "" if nothing. doubtful means that only the API
 // server can tell, and that the writes of [Children] find it out.
 func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, err error) {
+	key := p.keyOf("Differs", have, want, p.Rules[want.GroupVersionKind()])
+	return p.Compared.Do(key, func() (string, bool, error) { return p.difference(have, want) })
+}
+
+// difference is Differs without what is remembered.
+func (p Policy) difference(have, want *object.Object) (what string, doubtful bool, err error) {
 	by, err := p.strategy(want)
 	switch {
 	case err != nil:
@@ -239,8 +247,18 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	return op.Why, op.Doubtful, nil
 }
 
-// child returns the write that changes have to want, or the one that is suppressed. have is nil if there is no such child.
+// child returns the write that changes have to want, or the one that is suppressed. have is nil if there is no such child. It is remembered
+// that there is neither.
 func (p Policy) child(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
+	_, _, err = p.Compared.Do(p.keyOf("child", have, want, method), func() (string, bool, error) {
+		op, suppressed, err = p.compare(have, want, method)
+		return "", op != nil || suppressed != nil || p.meaning != nil && p.meaning.more < 0, err
+	})
+	return op, suppressed, err
+}
+
+// compare is child without what is remembered.
+func (p Policy) compare(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it is created again by a later sync
 	}

@@ -123,7 +123,7 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, began: time.Now(), source: remember.Computed}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Object: r.object.Load, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r, Delays: r.delays}
-	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements, Lost: c.state.children.Losses(), Metrics: r.metrics}
+	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children, Compared: &c.state.compared, Extra: r.extraWrites, DryRuns: r.dryRuns, Replacements: &r.shared.replacements, Lost: c.state.children.Losses(), Metrics: r.metrics}
 	c.status = &parents.Writer{Binding: r.binding, Events: r.events, Memory: &c.state.parent, Kinds: &r.kinds}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events, memory: &c.state.memory}
 	if planned, ok := r.observer.(observe.PlanObserver); ok {
@@ -174,6 +174,8 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))
 	}
+	c.state.compared.Begin(parent, observed.Len())
+	defer c.state.compared.End()
 	response, observed, err := c.desiredState(ctx, parent, observed, write)
 	if err != nil {
 		return 0, kube.Join(err, c.status.WriteLeft(ctx, parent, write))

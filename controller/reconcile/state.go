@@ -14,6 +14,7 @@ import (
 	"metascript/controller/apiserver"
 	"metascript/controller/call"
 	"metascript/controller/children"
+	"metascript/controller/compared"
 	"metascript/controller/failures"
 	"metascript/controller/inputs"
 	"metascript/controller/kube"
@@ -36,6 +37,9 @@ type parentState struct {
 	// children is what is remembered of the children. It is never nil. The children.Writer of a reconcile uses it. Other goroutines
 	// may only call its Redefine, Retry and Lose, with states.mu locked.
 	children *children.Memory
+
+	// compared is how the children compared with the answer of the last reconcile. The children.Writer of a reconcile uses it.
+	compared compared.Memory
 
 	// parent is what is remembered of the parent itself. The parents.Writer of a reconcile uses it. Other goroutines may only call its
 	// ForgetUnstored and NotStored.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"metascript/controller/compared"
 	"metascript/controller/etags"
 	"metascript/controller/hook"
 )
@@ -65,23 +66,6 @@ func changes(all hook.Changes) (sum uint64) {
 
 // digest is a hash of a JSON-shaped value. The order of keys does not count.
 func digest(v any) uint64 {
-	switch v := v.(type) {
-	case map[string]any:
-		sum := maphash.String(seed, "{}")
-		for key, value := range v {
-			sum += mix(maphash.String(seed, key), digest(value))
-		}
-		return sum
-	case []any:
-		sum := maphash.String(seed, "[]")
-		for _, value := range v {
-			sum = mix(sum, digest(value))
-		}
-		return sum
-	case string:
-		return maphash.String(seed, v)
-	case nil:
-		return mix(0, 0)
-	}
-	return maphash.Comparable(seed, v)
+	sum, _ := compared.Sum(v)
+	return sum
 }

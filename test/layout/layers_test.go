@@ -63,6 +63,7 @@ var layers = []string{
 	"changes",
 	"rollout",
 	"plan",
+	"compared", // how children compared with what hooks returned
 	"ownership",
 	"scalar",  // compares JSON scalars
 	"builtin", // fields of built-in kinds that are not returned as they were written

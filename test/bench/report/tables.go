@@ -22,6 +22,7 @@ var tables = map[string]func(*table){
 
 	"controllers": controllers,
 	"memory":      memory,
+	"rollout":     rollout,
 }
 
 // A table is a table that is being written.
@@ -252,4 +253,12 @@ func duration(ns float64) string {
 		return number(ns/1e3) + " µs"
 	}
 	return number(ns) + " ns"
+}
+
+func rollout(t *table) {
+	t.head("Pods in the set", "CPU time for a Pod", "times that of the set of 50", "syncs for a Pod")
+	for _, n := range []int{50, 200, 1000} {
+		of := func(n int, unit string) float64 { return t.cost(fmt.Sprintf("Rollout/pods=%d", n), unit) }
+		t.row(fmt.Sprint(n), fmt.Sprintf("%.0f ms", of(n, "cpu-ms/pod")), fmt.Sprintf("%.1f", of(n, "cpu-ms/pod")/of(50, "cpu-ms/pod")), fmt.Sprintf("%.1f", of(n, "syncs/pod")))
+	}
 }
