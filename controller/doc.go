@@ -13,7 +13,7 @@
 //   - details: records in the namespaces of accounts what the status of their controllers leaves out
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
-//   - guard: whether a new version may run, by what it would do; preview: computes that, without a write
+//   - guard: whether a new version may run, by what it would do; preview: computes that, without a write; restarts: which changes restart Pods
 //   - shadow: compares a candidate for the script of a controller with the script that runs
 //   - offline: one sync without a cluster, for the command line
 //   - failures: classifies the errors of syncs and sums them up; delays: finds out whether parents wait because hooks are slow

@@ -37,10 +37,14 @@ func judge(limits *v1alpha1.ScriptGuard, name string, s *preview.Summary) (held 
 	}{
 		{limits.MaxDeletes, "maxDeletes", s.Total.Deletes, s.Children, "delete %d of %s"},
 		{limits.MaxRecreates, "maxRecreates", s.Total.Recreates, s.Children, "recreate %d of %s"},
+		{limits.MaxRestarts, "maxRestarts", s.Restarts, s.Pods, "restart %d of %s"},
 		{limits.MaxChangedParents, "maxChangedParents", s.Changed, s.Parents, "change %d of %s"},
 	} {
 		all := plural(l.of, "child", "children")
-		if l.name == "maxChangedParents" {
+		switch l.name {
+		case "maxRestarts":
+			all = plural(l.of, "Pod", "Pods")
+		case "maxChangedParents":
 			all = plural(l.of, "parent", "parents")
 		}
 		most, shown, err := limitOf(l.limit, l.of)
@@ -87,6 +91,9 @@ func effects(s *preview.Summary) string {
 	text := fmt.Sprintf("delete %d, recreate %d, update %d and create %d children, and change %d of %s", t.Deletes, t.Recreates, t.Updates, t.Creates, s.Changed, plural(s.Parents, "parent", "parents"))
 	if s.Rolling > 0 {
 		text += fmt.Sprintf("; %d of the children in a rolling update, one after the other", s.Rolling)
+	}
+	if s.Restarts > 0 {
+		text += fmt.Sprintf("; %s of %d restart", plural(s.Restarts, "Pod", "Pods"), s.Pods)
 	}
 	if s.Doubtful > 0 {
 		text += fmt.Sprintf("; for %d of the children only the API server can tell whether they change", s.Doubtful)

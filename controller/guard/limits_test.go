@@ -54,6 +54,24 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestLimitOfRestarts(t *testing.T) {
+	for text, c := range map[string]struct {
+		restarts int
+		want     string
+	}{
+		"":    {10, ""},
+		"10":  {10, ""},
+		"9":   {10, "restart 10 of 30 Pods (maxRestarts: 9); in all: delete 0, recreate 0, update 0 and create 0 children, and change 0 of 0 parents; 10 Pods of 30 restart"},
+		"10%": {4, "restart 4 of 30 Pods (maxRestarts: 10%, which is 3)"},
+		"0":   {0, ""},
+	} {
+		held, _ := judge(&v1alpha1.ScriptGuard{MaxRestarts: limit(text)}, "sha256:abc", &preview.Summary{Restarts: c.restarts, Pods: 30})
+		if c.want == "" && held != nil || c.want != "" && (held == nil || !strings.Contains(held.Message, c.want)) {
+			t.Errorf("%q: %v, want %q", text, held, c.want)
+		}
+	}
+}
+
 func TestMessages(t *testing.T) {
 	var s preview.Summary
 	child := objecttest.ConfigMap("a", nil)

@@ -16,6 +16,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/recording"
 	"metascript/controller/spec"
 )
@@ -125,7 +126,7 @@ func (h *Handler) serveRecord(from Recordings, running *runningRecordings, calle
 	out := &stream{http.NewResponseController(w), w}
 	recorder := recording.New(recording.Options{
 		Filter: *filter, Program: from.Program, Secrets: from.Secrets, May: h.mayList(r.Context(), caller),
-		Flushed: func(recording.Progress) { out.flush() }, Queue: recordingQueue,
+		Flushed: func(recording.Progress) { out.flush() }, Queue: recordingQueue, Parents: h.parents,
 	})
 	defer from.Live.Add(recorder)()
 	ctx, end := context.WithCancel(r.Context())
@@ -139,6 +140,19 @@ func (h *Handler) serveRecord(from Recordings, running *runningRecordings, calle
 	// The client is gone if this fails, or the last line says why the recording ended.
 	_, _ = recorder.Run(ctx, out)
 	return nil
+}
+
+// parents returns the parents of all controllers that run.
+func (h *Handler) parents() (all []observe.About) {
+	for _, r := range h.server.Running() {
+		b := r.Binding()
+		for key := range b.ReconciledKeys() {
+			if parent := b.Parent(key); parent != nil && b.Has(parent) {
+				all = append(all, observe.About{Kind: b.Kind, Controller: b.Name, Parent: key})
+			}
+		}
+	}
+	return all
 }
 
 // A stream is a response that is sent at once.

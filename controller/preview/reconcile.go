@@ -13,6 +13,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/parents"
 	"metascript/controller/plan"
+	"metascript/controller/restarts"
 	"metascript/controller/rollout"
 )
 
@@ -171,6 +172,7 @@ func (p *previewing) planChildren(parent *object.Object, observed *object.Set, r
 		w := Write{Op: op, Field: op.Differs.String(), Rolls: p.binding.Rules[kind].Rolls() && want != nil && !op.Creates(), Wanted: want}
 		w.Effect = EffectOf(op, want)
 		w.Doubtful = isDoubtful(op, want, policy)
+		w.Restarts = restartsOf(w, observed.Get(kind, object.KeyOf(op.Object)))
 		p.result.add(w)
 	}
 	return err
@@ -187,6 +189,30 @@ func EffectOf(op plan.Op, want *object.Object) Effect {
 		return Recreate
 	}
 	return Update
+}
+
+// restartsOf returns how many Pods restart because of a write to an existing child.
+func restartsOf(w Write, have *object.Object) int {
+	if have == nil {
+		return 0
+	}
+	var how restarts.How
+	var pods *int
+	switch {
+	case w.Effect == Recreate:
+		how, pods = restarts.OfRecreate(have)
+	case w.Effect == Update && w.Verb == plan.Apply:
+		how, pods = restarts.OfUpdate(have, restarts.Applied(have, w.Object))
+	case w.Effect == Update:
+		how, pods = restarts.OfUpdate(have, w.Object)
+	}
+	switch {
+	case !how.Restarts():
+		return 0
+	case pods == nil:
+		return 1
+	}
+	return *pods
 }
 
 // isDoubtful reports whether only the API server can tell that a write changes something.

@@ -44,6 +44,9 @@ type Write struct {
 	// Rolls says that the child moves to the latest revision of the parent, which takes place in the course of a rollout.
 	Rolls bool
 
+	// Restarts is how many Pods restart because of it; one for an object of which it is not known how many it has.
+	Restarts int
+
 	// Doubtful says that only the API server can tell whether the write changes something, or whether it does it at all: a value may
 	// only be written in another form, such as 1000m and 1.
 	Doubtful bool

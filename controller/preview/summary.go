@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"metascript/controller/object"
+	"metascript/controller/restarts"
 )
 
 // Counts are numbers of writes to children of one kind.
@@ -22,6 +23,8 @@ type Summary struct {
 	Total    Counts                 // of all kinds
 	Doubtful int                    // of the writes to children: see Write.Doubtful
 	Rolling  int                    // of the writes to children: see Write.Rolls
+	Restarts int                    // the Pods that restart because of the writes to children
+	Pods     int                    // the Pods of the children that exist, as far as that is known
 
 	Examples []Example // of writes, the most serious first
 	Failures []Failure // of parents, by name
@@ -59,6 +62,9 @@ func (s *Summary) Add(r *Result) {
 	}
 	if r.Observed != nil && !r.Deleting {
 		s.Children += r.Observed.Len()
+		for child := range r.Observed.All() {
+			s.Pods += restarts.Pods(child)
+		}
 	}
 	for _, w := range r.Writes {
 		if r.Deleting && w.Effect == Delete {
@@ -88,6 +94,7 @@ func (s *Summary) count(w Write) {
 	if w.Rolls {
 		s.Rolling++
 	}
+	s.Restarts += w.Restarts
 }
 
 func (c *Counts) add(e Effect) {

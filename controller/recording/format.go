@@ -199,4 +199,30 @@ type End struct {
 	Remembered int       `json:"remembered"`        // reconciles that were not done, because nothing had changed; they are not recorded
 	Discard    bool      `json:"discard,omitempty"` // the recording may have a value of a Secret: it must be deleted
 	Why        string    `json:"why"`               // why it ended, such as "the time is over"
+
+	// Unrecorded are the parents that the recorded controllers have and that no recorded reconcile is about; nil: it is not known.
+	Unrecorded *Unrecorded `json:"unrecorded,omitempty"`
+}
+
+// Unrecorded are the parents without a reconcile, of each controller that has some.
+type Unrecorded []UnrecordedOf
+
+// An UnrecordedOf is the parents of one controller without a reconcile.
+type UnrecordedOf struct {
+	Kind       string `json:"kind"` // of the controller
+	Controller string `json:"controller"`
+	Count      int    `json:"count"`
+	Parents    []Ref  `json:"parents"` // the first of them by name
+}
+
+// Of returns the parents of a controller without a reconcile. It has none if that is not known.
+func (u *Unrecorded) Of(kind, controller string) UnrecordedOf {
+	if u != nil {
+		for _, of := range *u {
+			if of.Kind == kind && of.Controller == controller {
+				return of
+			}
+		}
+	}
+	return UnrecordedOf{}
 }

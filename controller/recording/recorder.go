@@ -29,6 +29,8 @@ type Options struct {
 	// May reports whether what is recorded may have objects of a kind in a namespace. A reconcile with others is not recorded, and
 	// counted. Nil: it may have all.
 	May func(kind object.Kind, namespace string) bool
+	// Parents returns the parents that the controllers have now. Those without a recorded reconcile are named at the end. It may be nil.
+	Parents func() []observe.About
 	// Flushed is called after what was recorded so far was written, with its size. It may be nil.
 	Flushed func(Progress)
 
@@ -215,6 +217,8 @@ type run struct {
 	out     *Writer
 	encoder *encoder
 	denied  int
+
+	recorded map[observe.About]bool // the parents with a reconcile; see unrecorded
 }
 
 // until writes until ctx is done, limit has passed or the size is reached.
@@ -252,7 +256,7 @@ func (r *run) until(ctx context.Context, limit time.Duration) (Progress, error) 
 		}
 	}
 	last := r.end(why)
-	last.Denied, last.Discard = r.denied, why == WhyLate
+	last.Denied, last.Discard, last.Unrecorded = r.denied, why == WhyLate, r.unrecorded()
 	end, err := r.out.Close(last)
 	if err == nil && why == WhyLate {
 		err = ErrKnownTooLate
@@ -325,6 +329,7 @@ func (r *run) write(hold time.Duration) (reached bool, err error) {
 		if err := r.encoder.reconcile(one.Reconcile); err != nil {
 			return false, err
 		}
+		r.note(one.About)
 		if r.out.Pending() > flushBytes {
 			if reached, err = r.flush(); reached || err != nil {
 				return reached, err

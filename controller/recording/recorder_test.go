@@ -313,3 +313,33 @@ func TestOtherSecretsHaveNoEffect(t *testing.T) {
 		}
 	})
 }
+
+func TestEndNamesParentsWithoutReconcile(t *testing.T) {
+	about := func(controller, name string) observe.About {
+		return observe.About{Kind: "CompositeController", Controller: controller, Parent: objecttest.WidgetRef("default", name)}
+	}
+	parents := func() []observe.About {
+		return []observe.About{about("sites", "b"), about("sites", "seen"), about("sites", password), about("other", "x"), about("sites", "a")}
+	}
+	text, progress, err := recorded(t, Options{Hold: time.Millisecond, Filter: Filter{Controllers: []string{"sites"}}, Parents: parents}, func(r *Recorder) {
+		r.Reconciled(reconcileOf(t, "seen"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hasNoValue(t, text)
+	of := progress.Unrecorded.Of("CompositeController", "sites")
+	if of.Count != 3 || len(of.Parents) != 3 || of.Parents[0].Name != "a" || of.Parents[1].Name != "b" || of.Parents[0].Kind != "Widget" {
+		t.Errorf("got %+v", of)
+	}
+	if other := progress.Unrecorded.Of("CompositeController", "other"); other.Count != 0 {
+		t.Errorf("of another controller: %+v", other)
+	}
+	none := func(object.Kind, string) bool { return false }
+	if _, progress, err = recorded(t, Options{Parents: parents, May: none}, func(*Recorder) {}); err != nil || len(*progress.Unrecorded) != 0 {
+		t.Errorf("without the right to list them: %+v, %v", progress.Unrecorded, err)
+	}
+	if _, progress, err = recorded(t, Options{}, func(*Recorder) {}); err != nil || progress.Unrecorded.Of("CompositeController", "sites").Count != 0 {
+		t.Errorf("if it is not known: %+v, %v", progress.Unrecorded, err)
+	}
+}

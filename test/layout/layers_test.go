@@ -26,6 +26,7 @@ var layers = []string{
 	"shadow",  // candidates for scripts, beside those that run
 	"preview", // what a version would do
 	"call",
+	"restarts", // which changes restart Pods
 	"children",
 	"parents",
 	"failures",

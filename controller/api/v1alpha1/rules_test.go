@@ -180,9 +180,11 @@ var rules = []struct {
 	{"share of nothing", "", `shadow: {share: 0%, script: {file: b.js}}`, `spec.shadow.share: Invalid value: "0%": share must be a whole percentage from 1% to 100%, such as 10%`},
 	{"shadow without a script", "", `shadow: {share: 10%}`, `spec.shadow.script: Required value`},
 	{"guard", "", `script: {file: a.js, guard: {maxDeletes: 0, maxRecreates: 5, maxChangedParents: 100%}}`, ""},
-	{"guard without a limit", "", `script: {file: a.js, guard: {}}`, `spec.script.guard: Invalid value: a guard must have at least one of maxDeletes, maxRecreates and maxChangedParents`},
+	{"guard", "", `script: {file: a.js, guard: {maxDeletes: 0, maxRestarts: 5, maxChangedParents: 100%}}`, ""},
+	{"guard without a limit", "", `script: {file: a.js, guard: {}}`, `spec.script.guard: Invalid value: a guard must have at least one of maxDeletes, maxRecreates, maxRestarts and maxChangedParents`},
 	{"negative guard", "", `script: {file: a.js, guard: {maxDeletes: -1}}`, `spec.script.guard.maxDeletes: Invalid value: -1: maxDeletes must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
 	{"guard of more than all", "", `script: {file: a.js, guard: {maxRecreates: 101%}}`, `spec.script.guard.maxRecreates: Invalid value: "101%": maxRecreates must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
+	{"guard of more than all", "", `script: {file: a.js, guard: {maxRestarts: 101%}}`, `spec.script.guard.maxRestarts: Invalid value: "101%": maxRestarts must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
 	{"guard as text", "", `script: {file: a.js, guard: {maxChangedParents: "10"}}`, `spec.script.guard.maxChangedParents: Invalid value: "10": maxChangedParents must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%`},
 	{"guard of a hook", "", `hooks: {sync: {script: {file: a.js, guard: {maxDeletes: 1}}}}`, `spec.hooks.sync.script.guard: Forbidden: unknown field`},
 

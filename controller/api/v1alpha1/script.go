@@ -195,7 +195,7 @@ type ControllerScript struct {
 // ScriptGuard has the limits of what a new version may do. A percentage is
 // rounded down: 10% of 25 children are two. At least one limit is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.maxDeletes) || has(self.maxRecreates) || has(self.maxChangedParents)",message="a guard must have at least one of maxDeletes, maxRecreates and maxChangedParents"
+// +kubebuilder:validation:XValidation:rule="has(self.maxDeletes) || has(self.maxRecreates) || has(self.maxRestarts) || has(self.maxChangedParents)",message="a guard must have at least one of maxDeletes, maxRecreates, maxRestarts and maxChangedParents"
 type ScriptGuard struct {
 	// maxDeletes is how many children a new version may delete because it does
 	// not return them any more, as a number or as a percentage of the children
@@ -215,6 +215,16 @@ type ScriptGuard struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:XIntOrString
 	MaxRecreates *intstr.IntOrString `json:"maxRecreates,omitempty"`
+
+	// maxRestarts is how many Pods a new version may restart: because it changes
+	// the Pod template of a Deployment, StatefulSet or DaemonSet, or the image of
+	// a Pod, or recreates one of them. It is a number or a percentage of the Pods
+	// that the children have. Defaults to no limit.
+	//
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxRestarts must be a whole number that is not negative, or a percentage from 0% to 100%, such as 10%"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	MaxRestarts *intstr.IntOrString `json:"maxRestarts,omitempty"`
 
 	// maxChangedParents is for how many parents a new version may write anything
 	// that the previous version would not write: to the parent, such as its

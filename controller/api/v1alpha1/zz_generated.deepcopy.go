@@ -990,6 +990,11 @@ func (in *ScriptGuard) DeepCopyInto(out *ScriptGuard) {
 		*out = new(intstr.IntOrString)
 		**out = **in
 	}
+	if in.MaxRestarts != nil {
+		in, out := &in.MaxRestarts, &out.MaxRestarts
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
 	if in.MaxChangedParents != nil {
 		in, out := &in.MaxChangedParents, &out.MaxChangedParents
 		*out = new(intstr.IntOrString)

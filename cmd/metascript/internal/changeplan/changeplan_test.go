@@ -16,6 +16,7 @@ import (
 	"metascript/controller/observe"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/restarts"
 )
 
 var parse = objecttest.ParseObject
@@ -155,23 +156,23 @@ func TestRestarts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		write observe.Write
-		how   Restart
+		how   restarts.How
 		pods  int // -1: not known
 	}{
-		{"a template", update("apps/v1, kind: Deployment", "replicas: 3, ", ""), Replaced, 3},
-		{"replicas in the status", update("apps/v1, kind: Deployment", "replicas: 3, ", "replicas: 5"), Replaced, 5},
-		{"no replicas", update("apps/v1, kind: StatefulSet", "", ""), Replaced, 1},
-		{"all at once", update("apps/v1, kind: Deployment", "strategy: {type: Recreate}, ", ""), ReplacedAt, 1},
-		{"a paused Deployment", update("apps/v1, kind: Deployment", "paused: true, ", ""), Held, -1},
-		{"OnDelete", update("apps/v1, kind: DaemonSet", "updateStrategy: {type: OnDelete}, ", "desiredNumberScheduled: 4"), Held, -1},
-		{"a DaemonSet", update("apps/v1, kind: DaemonSet", "", "desiredNumberScheduled: 4"), Replaced, 4},
-		{"a DaemonSet without a status", update("apps/v1, kind: DaemonSet", "", ""), Replaced, -1},
-		{"a ReplicaSet", update("apps/v1, kind: ReplicaSet", "", ""), NewPods, -1},
-		{"a CronJob", done(plan.Update, "spec differs", cron("a"), cron("b")), NewPods, -1},
-		{"a recreated Deployment", recreated, Recreated, 2},
-		{"a recreated Job", job, Recreated, -1},
+		{"a template", update("apps/v1, kind: Deployment", "replicas: 3, ", ""), restarts.Replaced, 3},
+		{"replicas in the status", update("apps/v1, kind: Deployment", "replicas: 3, ", "replicas: 5"), restarts.Replaced, 5},
+		{"no replicas", update("apps/v1, kind: StatefulSet", "", ""), restarts.Replaced, 1},
+		{"all at once", update("apps/v1, kind: Deployment", "strategy: {type: Recreate}, ", ""), restarts.ReplacedAt, 1},
+		{"a paused Deployment", update("apps/v1, kind: Deployment", "paused: true, ", ""), restarts.Held, -1},
+		{"OnDelete", update("apps/v1, kind: DaemonSet", "updateStrategy: {type: OnDelete}, ", "desiredNumberScheduled: 4"), restarts.Held, -1},
+		{"a DaemonSet", update("apps/v1, kind: DaemonSet", "", "desiredNumberScheduled: 4"), restarts.Replaced, 4},
+		{"a DaemonSet without a status", update("apps/v1, kind: DaemonSet", "", ""), restarts.Replaced, -1},
+		{"a ReplicaSet", update("apps/v1, kind: ReplicaSet", "", ""), restarts.NewPods, -1},
+		{"a CronJob", done(plan.Update, "spec differs", cron("a"), cron("b")), restarts.NewPods, -1},
+		{"a recreated Deployment", recreated, restarts.Recreated, 2},
+		{"a recreated Job", job, restarts.Recreated, -1},
 		{"replicas only", scaled, "", -1},
-		{"an image of a Pod", done(plan.Update, "spec differs", pod(t, "a"), pod(t, "b")), Containers, 1},
+		{"an image of a Pod", done(plan.Update, "spec differs", pod(t, "a"), pod(t, "b")), restarts.Containers, 1},
 		{"a label of a Pod", done(plan.Update, "metadata.labels differs", pod(t, "a"), labeled), "", -1},
 	} {
 		change := New(AgainstCluster, nil, plansOf("web", c.write), true).Parents[0].Changes[0]

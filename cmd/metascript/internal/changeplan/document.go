@@ -1,6 +1,10 @@
 package changeplan
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"metascript/controller/restarts"
+)
 
 // FormatVersion is the version of the format of a Document. Fields are added without a new version, but not removed or renamed.
 const FormatVersion = 1
@@ -64,12 +68,12 @@ type Count struct {
 
 // A RestartCount says what changes of one kind of objects restart.
 type RestartCount struct {
-	APIVersion string  `json:"apiVersion"`
-	Kind       string  `json:"kind"`
-	How        Restart `json:"how"`
-	Objects    int     `json:"objects"`
-	Pods       int     `json:"pods"`    // of those objects whose number of Pods is known
-	Unknown    int     `json:"unknown"` // objects whose number of Pods is not known
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	How        restarts.How `json:"how"`
+	Objects    int          `json:"objects"`
+	Pods       int          `json:"pods"`    // of those objects whose number of Pods is known
+	Unknown    int          `json:"unknown"` // objects whose number of Pods is not known
 }
 
 // A RollingCount says how many children of one kind a rolling update method changes, one at a time.
@@ -82,16 +86,16 @@ type RollingCount struct {
 
 // A Group has changes that are alike.
 type Group struct {
-	Action     Action   `json:"action"`
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Fields     []string `json:"fields,omitempty"`
-	Restart    Restart  `json:"restart,omitempty"`
-	Rolling    Rolling  `json:"rolling,omitempty"`
-	Live       Action   `json:"live,omitempty"` // see Change
-	Count      int      `json:"count"`          // of changes
-	Parents    []string `json:"parents"`        // such as "Site default/web", sorted
-	Example    string   `json:"example"`        // the object of one of the changes, such as "Pod default/web-0"
+	Action     Action       `json:"action"`
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	Fields     []string     `json:"fields,omitempty"`
+	Restart    restarts.How `json:"restart,omitempty"`
+	Rolling    Rolling      `json:"rolling,omitempty"`
+	Live       Action       `json:"live,omitempty"` // see Change
+	Count      int          `json:"count"`          // of changes
+	Parents    []string     `json:"parents"`        // such as "Site default/web", sorted
+	Example    string       `json:"example"`        // the object of one of the changes, such as "Pod default/web-0"
 
 	first *Change
 }
@@ -167,8 +171,8 @@ type Change struct {
 	Fields     []string `json:"fields,omitempty"` // the paths of the fields that differ
 	Diff       []string `json:"diff,omitempty"`   // lines of YAML, each with a sign and a space before it
 
-	Restart Restart `json:"restart,omitempty"` // how the change restarts Pods; "" if it does not
-	Pods    *int    `json:"pods,omitempty"`    // how many Pods it restarts, if that is known
+	Restart restarts.How `json:"restart,omitempty"` // how the change restarts Pods; "" if it does not
+	Pods    *int         `json:"pods,omitempty"`    // how many Pods it restarts, if that is known
 
 	Rolling Rolling `json:"rolling,omitempty"` // set if its update method is a rolling one
 

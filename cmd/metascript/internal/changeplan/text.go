@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/restarts"
 )
 
 // In a text that is not the full one, a group has this many names of parents, and an example this many lines.
@@ -129,13 +130,13 @@ func (g *Group) title() string {
 }
 
 // restartNotes say what happens to Pods.
-var restartNotes = map[Restart]string{
-	Recreated:  "stopped and started again",
-	Replaced:   "replaced one after the other",
-	ReplacedAt: "all stopped before new ones start",
-	Containers: "containers restart in place",
-	Held:       "left running until they are deleted",
-	NewPods:    "left as they are, only new ones have the new template",
+var restartNotes = map[restarts.How]string{
+	restarts.Recreated:  "stopped and started again",
+	restarts.Replaced:   "replaced one after the other",
+	restarts.ReplacedAt: "all stopped before new ones start",
+	restarts.Containers: "containers restart in place",
+	restarts.Held:       "left running until they are deleted",
+	restarts.NewPods:    "left as they are, only new ones have the new template",
 }
 
 // parents returns the names of the parents of a group. All are named if something is deleted and they are not many.

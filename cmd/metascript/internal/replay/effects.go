@@ -3,10 +3,10 @@ package replay
 import (
 	"crypto/sha256"
 
-	"metascript/cmd/metascript/internal/changeplan"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/preview"
+	"metascript/controller/restarts"
 	"metascript/engine/packed"
 	"metascript/engine/tree"
 )
@@ -152,8 +152,7 @@ func (c *loaded) newVerb(of change, answered, serverSide bool) string {
 		return ""
 	}
 	if verb == wouldUpdate && before != nil {
-		restart, _ := changeplan.RestartOf(&changeplan.Write{Action: changeplan.Update, Object: object.RefOf(want), Before: before, After: want})
-		if restart.Restarts() {
+		if restart, _ := restarts.OfUpdate(before, want); restart.Restarts() {
 			return wouldRestart
 		}
 	}

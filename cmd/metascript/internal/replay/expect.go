@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"metascript/controller/object"
+	"metascript/controller/recording"
 )
 
 // Words for --expect that stand for several shapes.
@@ -97,6 +98,11 @@ func (r *run) notes(report *Report) []string {
 	if n := report.Recording.Dropped; n > 0 {
 		note("the server did not record %s, since it was too busy", count(n, "reconcile", "reconciles"))
 	}
+	if r.File.End != nil {
+		if of := r.File.End.Unrecorded.Of(r.Controller.GetKind(), r.Controller.GetName()); of.Count > 0 {
+			note("the recording has no reconcile of %s of the controller, so that it is not known what the edit does to them: %s", count(of.Count, "parent", "parents"), namesOf(of))
+		}
+	}
 	if report.Unrelated > 0 {
 		note("the recorded script itself answers %s differently now: these differences are not of the edit, and are not counted", count(report.Unrelated, "call", "calls"))
 	}
@@ -113,6 +119,18 @@ func (r *run) notes(report *Report) []string {
 		note("scriptRevisions is off: an edit of the script changes all children at once, also those with a rolling update method")
 	}
 	return all
+}
+
+// namesOf names the first parents without a reconcile.
+func namesOf(of recording.UnrecordedOf) string {
+	var names []string
+	for _, parent := range of.Parents[:min(len(of.Parents), maxNames)] {
+		names = append(names, object.Key{Namespace: parent.Namespace, Name: parent.Name}.String())
+	}
+	if of.Count > len(names) {
+		names = append(names, "and others")
+	}
+	return strings.Join(names, ", ")
 }
 
 // count returns a number with its noun.
