@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,30 +23,35 @@ import (
 type faulty struct {
 	*faultproxy.Proxy
 	address string
-	since   time.Time            // when the rules were set last
-	asked   []faultproxy.Request // since then
+	stop    func()
+
+	authority []byte               // of its certificate
+	since     time.Time            // when the rules were set last
+	asked     []faultproxy.Request // since then
 }
 
 // faultyFor starts a proxy before the API server of a config. A request without a token is passed on with the credentials of config.
-func faultyFor(config *rest.Config) (*faulty, func(), error) {
+func faultyFor(config *rest.Config) (*faulty, error) {
 	to, err := url.Parse(config.Host)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	own, err := rest.TransportFor(config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	other, err := rest.TransportFor(rest.AnonymousClientConfig(config))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p := faultproxy.New(to, byToken{own, other})
-	server := httptest.NewServer(p)
-	return &faulty{Proxy: p, address: server.URL}, func() {
+	server := httptest.NewTLSServer(p) // without TLS, client-go sends no token
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return &faulty{Proxy: p, address: server.URL, authority: authority, stop: func() {
+		p.Set() // nothing hangs
 		server.CloseClientConnections()
 		server.Close()
-	}, nil
+	}}, nil
 }
 
 // byToken sends requests with a token by the transport other, which adds no credentials.
@@ -61,9 +67,9 @@ func (t byToken) RoundTrip(r *http.Request) (*http.Response, error) {
 func cmdFaults(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	if w.faults == nil {
-		started, stop, err := faultyFor(w.config)
+		started, err := faultyFor(w.config)
 		ts.Check(err)
-		ts.Defer(stop)
+		ts.Defer(started.stop)
 		w.faults = started
 	}
 	switch args[0] {

@@ -48,6 +48,8 @@ type world struct {
 	proxy       *proxy
 	proxies     []*proxy      // of the servers that have one of their own
 	faults      *faulty       // between servers and the API server; nil: there is none
+	lagging     *lagging      // the API server of servers that are started from here on; nil: the one of config
+	kills       []string      // the writes at which servers were killed; guarded by the mutex of the killer
 	hooks       *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
 	webhook     *hookServer   // nil: there is none
 	webProxy    *webProxy     // nil: there is none
@@ -84,14 +86,6 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 		return err
 	}
 	w.shares = testing.Short() && canShare(s.commands) && *kill == ""
-	if *kill != "" {
-		started, stop, err := faultyFor(w.config)
-		if err != nil {
-			return err
-		}
-		env.Defer(stop)
-		w.faults = started
-	}
 	env.Values[worldKey{}] = w
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
@@ -102,6 +96,7 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	env.Defer(func() {
 		w.leave()
 		w.printLogs(env)
+		w.printKills(env)
 	})
 	repository, err := filepath.Abs(root)
 	if err != nil {
@@ -163,6 +158,14 @@ func (w *world) enter(config *rest.Config, kubeconfig string) error {
 		w.proxy.close()
 	}
 	w.config, w.kubeconfig, w.client, w.proxy = config, kubeconfig, client, proxy
+	if *kill != "" {
+		if w.faults != nil {
+			w.faults.stop()
+		}
+		if w.faults, err = faultyFor(config); err != nil {
+			return err
+		}
+	}
 	w.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
 	return nil
 }
@@ -195,6 +198,9 @@ func (w *world) leave() {
 	w.removeAll()
 	w.releaseCRDs()
 	w.proxy.close()
+	if *kill != "" {
+		w.faults.stop()
+	}
 	for _, p := range w.proxies {
 		p.close()
 	}
@@ -363,8 +369,11 @@ func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	}
 	for _, cluster := range raw.Clusters {
 		cluster.Server = strings.Replace(cluster.Server, by.target, by.address(), 1)
+		if w.lagging != nil {
+			cluster.Server = "https://" + w.lagging.host
+		}
 		if w.faults != nil {
-			cluster.Server, cluster.CertificateAuthorityData, cluster.CertificateAuthority = w.faults.address, nil, ""
+			cluster.Server, cluster.CertificateAuthorityData, cluster.CertificateAuthority = w.faults.address, w.faults.authority, ""
 		}
 	}
 	for name, user := range raw.AuthInfos {

@@ -7,7 +7,11 @@ import (
 	"net/http"
 	"os/exec"
 	"regexp"
+	"strings"
 	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"metascript/test/faultproxy"
 )
@@ -21,9 +25,9 @@ var (
 type killer struct {
 	mu     sync.Mutex // guards the fields below, and the process of the server
 	server *server
+	world  *world
 	seen   map[string]bool
 	random *rand.Rand
-	kills  int
 	ended  bool
 }
 
@@ -35,7 +39,7 @@ const othersKilled = 4
 
 // killsAtWrites kills a server at its writes, as the flag says, until stop.
 func (w *world) killsAtWrites(s *server) *killer {
-	k := &killer{server: s, seen: map[string]bool{}, random: rand.New(rand.NewPCG(*seed, 0))}
+	k := &killer{server: s, world: w, seen: map[string]bool{}, random: rand.New(rand.NewPCG(*seed, 0))}
 	rule := &faultproxy.Rule{Action: faultproxy.Pass, Method: faultproxy.Writes, But: apart}
 	if *kill == "before" {
 		rule.Before = k.at
@@ -56,7 +60,7 @@ func (k *killer) at(q *http.Request) bool {
 	if k.ended || known && k.random.IntN(othersKilled) > 0 {
 		return false
 	}
-	k.kills++
+	k.world.kills = append(k.world.kills, what)
 	_ = k.server.Process.Kill()
 	_ = k.server.Wait()
 	again := exec.Command(k.server.Path, k.server.Args[1:]...)
@@ -70,13 +74,20 @@ func (k *killer) at(q *http.Request) bool {
 	return true
 }
 
-// stop ends it.
-func (k *killer) stop() {
+// stop ends it. It reports whether the server may have been started again a moment ago.
+func (k *killer) stop() bool {
 	if k == nil {
-		return
+		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ended = true
-	fmt.Fprintf(k.server.log, "killed %d times, seed %d\n", k.kills, *seed)
+	return true
+}
+
+// printKills prints at which writes servers were killed, with which one can do it again.
+func (w *world) printKills(env *testscript.Env) {
+	if t, is := env.T().(testing.TB); is && *kill != "" {
+		t.Logf("killed %s %d writes, seed %d:\n%s", *kill, len(w.kills), *seed, strings.Join(w.kills, "\n"))
+	}
 }

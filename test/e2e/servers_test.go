@@ -198,7 +198,11 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 		return nil
 	}
 	defer s.log.Close()
-	s.killer.stop()
+	if s.killer.stop() {
+		if err := s.ready(); err != nil { // else it may have no handler for the signal yet
+			return err
+		}
+	}
 	if err := s.Process.Signal(signal); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const sharedName = "shared"
 // needOwnServer are the commands of scripts that cannot share: they replace a server, disturb it, or read its whole log or
 // output. Scripts that read its metrics, probes and history cannot share either.
 var needOwnServer = []string{
-	"api", "authority", "cluster", "crash", "dev", "ends", "faults", "ipv6", "launch", "log", "mark", "paced", "predicted", "resume", "serviceaccount", "suspend", "untold", "user", "weak", "writes",
+	"api", "authority", "cluster", "crash", "dev", "ends", "faults", "ipv6", "lagging", "launch", "log", "mark", "paced", "predicted", "resume", "serviceaccount", "suspend", "untold", "user", "weak", "writes",
 }
 
 // canShare reports whether a script starts one server, without a flag, and uses it only to run its controllers.

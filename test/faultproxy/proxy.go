@@ -62,8 +62,8 @@ func (p *Proxy) rule(q *http.Request, watching bool) *Rule {
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	at, code := time.Now(), 0
-	defer func() { p.asked.add(q, at, code) }()
 	body, err := io.ReadAll(q.Body)
+	defer func() { p.asked.add(q, body, at, code) }()
 	if err != nil {
 		return
 	}

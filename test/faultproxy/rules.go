@@ -11,6 +11,7 @@
 package faultproxy
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -158,6 +159,7 @@ type Request struct {
 	At     time.Time
 	Method string // WATCH for a watch
 	Path   string // with the query
+	Name   string // of the object that is created
 	Code   int    // of the answer; zero: there was none
 }
 
@@ -170,14 +172,18 @@ type ledger struct {
 	all []Request
 }
 
-func (l *ledger) add(q *http.Request, at time.Time, code int) {
+func (l *ledger) add(q *http.Request, body []byte, at time.Time, code int) {
 	method := q.Method
+	var created struct{ Metadata struct{ Name string } }
+	if method == http.MethodPost {
+		_ = json.Unmarshal(body, &created) // what is no JSON has no name
+	}
 	if isWatch(q) {
 		method = "WATCH"
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = append(l.all, Request{at, method, q.URL.RequestURI(), code})
+	l.all = append(l.all, Request{at, method, q.URL.RequestURI(), created.Metadata.Name, code})
 }
 
 func (l *ledger) take() []Request {
