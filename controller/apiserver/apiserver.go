@@ -40,9 +40,6 @@ type State struct {
 	Resources []string // that are throttled, sorted, such as deployments.apps
 }
 
-// Answers reports whether the API server answers requests, at least some.
-func (s State) Answers() bool { return s.Condition != Unauthorized && s.Condition != Unreachable }
-
 // When a condition begins and ends.
 const (
 	fewFailures   = 3               // so many, one after the other, are no coincidence

@@ -130,6 +130,49 @@ func TestAllWorkersTogetherWaitAsLongAsTheAPIServerAsks(t *testing.T) {
 	})
 }
 
+// When 10,000 requests may be sent again at once, and the API server serves some and then asks to wait again, none but those that are on
+// their way is sent before the time.
+func TestManyThatRecoverAtOnceWaitAgain(t *testing.T) {
+	connected(t, func(t *testing.T, c *Connection, s *server) {
+		const perSecond = 2000
+		var served, early int
+		var refused, second time.Time
+		s.answers(func(*http.Request) (int, string) {
+			now := time.Now()
+			if now.After(refused) && now.Before(refused.Add(time.Second)) {
+				early++
+			}
+			if now.Sub(second) >= time.Second {
+				served, second = 0, now
+			}
+			if served++; served > perSecond {
+				refused = now
+				return 429, "1"
+			}
+			return 200, ""
+		})
+		var parents sync.WaitGroup
+		for range 10000 {
+			parents.Go(func() {
+				for {
+					held := Held(send(t, c, s, http.MethodPut, aConfigMap, ""))
+					if held == nil {
+						return
+					}
+					time.Sleep(max(held.Wait(), time.Millisecond))
+				}
+			})
+		}
+		parents.Wait()
+		if early > 0 {
+			t.Errorf("%d requests were sent before the time", early)
+		}
+		if took := time.Since(s.began); took > 10*time.Second {
+			t.Errorf("all were sent after %s", took)
+		}
+	})
+}
+
 func TestOneRequestGoesFirst(t *testing.T) {
 	connected(t, func(t *testing.T, c *Connection, s *server) {
 		s.answers(func(*http.Request) (int, string) { return 429, "3" })
