@@ -36,7 +36,7 @@
 //   - observe: what a server tells about its work; recording: files with reconciles, to replay them; changes: shows what a write changes
 //   - rollout and plan: compute what to write, without a client; compared: remembers how children compared with what hooks returned; ownership: the fields that a field manager owns; builtin: fields of built-in kinds that are not returned as they were written; scalar: compares JSON scalars
 //   - redact: removes the values of Secrets from texts; scrub: replaces them in whole objects; secretvalues: reads them, and finds them in texts; absent: finds names that a script made of a missing value
-//   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
+//   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; idle: gives memory back while nothing is done; work: workers that many queues share
 //   - apiserver: how the API server answers, and who waits when it asks to wait
 //   - connection: how a server is reached, for errors; reach: where webhooks of controllers with an account are called; bodies: limits the memory of webhook responses; turns: shares memory between parents that have turns; httpanswer: reads the HTTP responses that functions return; jsontree: decodes JSON while it is read; selection: finds the queries that match an object; eventbudget: limits the events about each object; object: types for objects and sets of objects
 //   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints

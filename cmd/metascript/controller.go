@@ -16,6 +16,7 @@ import (
 	"metascript/cmd/metascript/internal/version"
 	"metascript/controller"
 	"metascript/controller/history"
+	"metascript/controller/idle"
 	"metascript/controller/inspect"
 	"metascript/controller/recording"
 	"metascript/controller/spans"
@@ -120,6 +121,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 		return err
 	}
 	defer stop()
+	defer idle.GiveBack()()
 	log.Info("starting", "version", version.Get().Version, "cluster", options.Config.Host, "isolation", in.MinIsolation)
 	err = server.Run(ctx)
 	log.Info("stopped")

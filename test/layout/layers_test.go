@@ -75,6 +75,7 @@ var layers = []string{
 	"overlap",
 	"metrics",
 	"lease",
+	"idle", // gives memory back at rest
 	"work",
 	"connection",
 	"apiserver", // how the API server answers

@@ -2,8 +2,8 @@
 // writes alone, without a controller, and the controller of test/bench/reference with a webhook. It measures the time and the CPU time
 // until all parents are synced and until an edit of all of them has reached their children, the requests to the API server, the memory,
 // the time until the server acts on one edit, and the CPU time while all parents are resynced each second. It also measures the time
-// until an edit of a script has an effect, the memory for a cache of many Pods, the cost of many controllers for one kind, and the CPU time
-// for each Pod that a rollout replaces.
+// until an edit of a script has an effect, the memory for a cache of many Pods and for many parents at rest, the cost of many controllers
+// for one kind, and the CPU time for each Pod that a rollout replaces.
 //
 // "make bench-cluster" runs the benchmarks. BENCH selects some of them, and PARENTS the numbers of parents of BenchmarkScale:
 //
