@@ -45,7 +45,7 @@ type customizeResult struct {
 
 // NewCustomizeCache returns a CustomizeCache without responses.
 func NewCustomizeCache() *CustomizeCache {
-	return &CustomizeCache{Responses: map[string]*customizeResult{}}
+	return &CustomizeCache{}
 }
 
 // NamesGroup reports whether a cached response names a resource in an API group.
@@ -72,7 +72,7 @@ func (s *CustomizeCache) Selects(kind object.Kind) bool {
 func (s *CustomizeCache) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Responses, s.used, s.Rules, s.caches, s.Selected = map[string]*customizeResult{}, nil, nil, nil, false
+	s.Responses, s.used, s.Rules, s.caches, s.Selected = nil, nil, nil, nil, false
 }
 
 // Relate sets the related objects of each variant of a parent: a group for each kind that the rules of the customize hook name,
@@ -228,6 +228,9 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 		}
 	}
 	cached.mu.Lock()
+	if cached.Responses == nil {
+		cached.Responses = map[string]*customizeResult{}
+	}
 	cached.Responses[v.Revision] = called
 	cached.mu.Unlock()
 	return called, nil

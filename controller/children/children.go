@@ -592,11 +592,11 @@ func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan
 	if op.Wanted == nil || op.Creates() {
 		return 0
 	}
-	contentions, child := w.Memory.contentions, object.RefOf(op.Object)
-	contention := contentions[child]
+	child := object.RefOf(op.Object)
+	contention := w.Memory.contentions[child]
 	if contention == nil || contention.content != op.Content || contention.Forgotten(time.Now()) {
 		contention = &repeated{content: op.Content}
-		contentions[child.Clone()] = contention
+		put(&w.Memory.contentions, child.Clone(), contention)
 	}
 	wait, report := contention.Delay(time.Now())
 	if report {
@@ -692,7 +692,7 @@ func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, suppressed []plan.Op, to plan.Writer) (left []plan.Op, again time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	reported := make(map[object.Ref]string, len(suppressed))
+	var reported map[object.Ref]string
 	for _, op := range suppressed {
 		child, difference := object.RefOf(op.Observed), op.Differs.String()+" "+op.Content
 		if w.Memory.suppressed[child] != difference {
@@ -712,7 +712,7 @@ func (w *Writer) ReportSuppressed(ctx context.Context, parent *object.Object, su
 			}
 			w.reportSuppressed(parent, op)
 		}
-		reported[child] = difference
+		put(&reported, child, difference)
 		left = append(left, op)
 	}
 	w.Memory.suppressed = reported

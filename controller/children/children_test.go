@@ -82,8 +82,8 @@ func TestPruneDropsOldContentions(t *testing.T) {
 	}
 	w := newTestWriter()
 	m := w.Memory
-	m.contentions[object.Ref{Key: object.Key{Name: "old"}}] = counted(time.Now().Add(-2 * throttle.ContentionForgotten))
-	m.contentions[object.Ref{Key: object.Key{Name: "new"}}] = counted(time.Now())
+	put(&m.contentions, object.Ref{Key: object.Key{Name: "old"}}, counted(time.Now().Add(-2*throttle.ContentionForgotten)))
+	put(&m.contentions, object.Ref{Key: object.Key{Name: "new"}}, counted(time.Now()))
 	for _, name := range []string{"c", "gone"} {
 		note(t, w, objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil))
 	}

@@ -128,6 +128,6 @@ const mostLeft = 16
 // leave notes that op is left to the next reconcile.
 func (m *Memory) leave(of block, op plan.Op) {
 	if left := m.left[of]; len(left) < mostLeft {
-		m.left[of] = append(left, object.RefOf(op.Object).Clone())
+		put(&m.left, of, append(left, object.RefOf(op.Object).Clone()))
 	}
 }

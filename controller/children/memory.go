@@ -75,15 +75,19 @@ type repeated struct {
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	m := &Memory{written: plan.Memory{}, spelled: map[object.Ref]string{}, retried: map[object.Ref]bool{}, stores: map[object.Ref]bool{}, kept: map[types.UID]keptNulls{}, unknown: map[object.Ref]unknownField{}, replaced: map[string]replacement{}}
-	m.ResetHooks()
-	return m
+	return &Memory{written: plan.Memory{}}
+}
+
+// put sets a value of a map, which is made with the first one: most parents have none in most of the maps, and there are many parents.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // ResetHooks drops what depends on what the hooks returned. It is called when they were replaced.
-func (m *Memory) ResetHooks() {
-	m.sinceHooks = sinceHooks{contentions: map[object.Ref]*repeated{}, recreated: map[object.Ref]*throttle.Contention{}, warnings: map[object.Ref][]string{}, left: map[block][]object.Ref{}}
-}
+func (m *Memory) ResetHooks() { m.sinceHooks = sinceHooks{} }
 
 // Redefine drops the forms in which the API server stored values, since a definition of a kind of children has changed. It reports
 // whether there were any; then the parent has to be reconciled. Any goroutine may call it.
@@ -158,7 +162,7 @@ func (m *Memory) deletionContention(op plan.Op) *throttle.Contention {
 	contention := m.recreated[child]
 	if contention == nil || contention.Forgotten(time.Now()) {
 		contention = &throttle.Contention{}
-		m.recreated[child.Clone()] = contention
+		put(&m.recreated, child.Clone(), contention)
 	}
 	return contention
 }

@@ -71,7 +71,7 @@ func (w *Writer) findKept(ctx context.Context, parent *object.Object, observed, 
 				kept[field.String()] = true
 			}
 		}
-		w.Memory.kept[object.UIDOf(have)] = keptNulls{answer, strings.Clone(have.GetResourceVersion()), kept}
+		put(&w.Memory.kept, object.UIDOf(have), keptNulls{answer, strings.Clone(have.GetResourceVersion()), kept})
 	}
 	return nil
 }

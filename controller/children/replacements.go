@@ -60,7 +60,8 @@ func (r *Replacements) begin(child *object.Object, parent *Memory) bool {
 		r.byNamespace = map[string]replacement{}
 	}
 	of := replacement{object.RefOf(child).Clone(), object.UIDOf(child), time.Now().Add(replacementTimeout)}
-	r.byNamespace[of.child.Namespace], parent.replaced[of.child.Namespace] = of, of
+	r.byNamespace[of.child.Namespace] = of
+	put(&parent.replaced, of.child.Namespace, of)
 	return true
 }
 

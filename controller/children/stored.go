@@ -26,7 +26,7 @@ func (m *Memory) Retry() bool {
 func (m *Memory) beginRetries(requested bool) {
 	if m.retry.Swap(false) || requested {
 		for child := range m.spelled {
-			m.retried[child] = true
+			put(&m.retried, child, true)
 		}
 	}
 	maps.DeleteFunc(m.retried, func(child object.Ref, _ bool) bool { return m.spelled[child] == "" })
@@ -39,7 +39,7 @@ func (m *Memory) noteSpelled(child object.Ref, text string) {
 		delete(m.spelled, child)
 		delete(m.stores, child)
 	} else {
-		m.spelled[child.Clone()] = text
+		put(&m.spelled, child.Clone(), text)
 	}
 	m.misstored.Store(len(m.spelled) > 0)
 }
@@ -107,7 +107,7 @@ func (t *trial) wouldStoreMore(result *object.Object, created bool) bool {
 		delete(t.w.Memory.stores, child)
 		return false
 	case created && t.try.Recreates && !t.w.Requested && !t.w.Memory.stores[child]:
-		t.w.Memory.stores[child.Clone()] = true
+		put(&t.w.Memory.stores, child.Clone(), true)
 		return false
 	}
 	return true

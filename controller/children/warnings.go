@@ -30,7 +30,7 @@ func (w *Writer) reportWarnings(ctx context.Context, parent, child *object.Objec
 		text = fmt.Sprintf("the API server warns about %s: %s", object.Describe(child), text)
 		if len(unknown) > 0 && w.Memory.unknown[ref].path == "" {
 			at := w.response.ChildField(child, hook.Field{Path: field, Key: true})
-			w.Memory.unknown[ref] = unknownField{field, w.response.Locate(at, errors.New(text)).Error()}
+			put(&w.Memory.unknown, ref, unknownField{field, w.response.Locate(at, errors.New(text)).Error()})
 		}
 		w.reportOnce(ctx, parent, child, "APIWarning", field, text)
 	}
@@ -131,7 +131,7 @@ func (w *Writer) reportOnce(ctx context.Context, parent, child *object.Object, r
 	if len(known) >= maxWarnings || slices.Contains(known, text) {
 		return
 	}
-	w.Memory.warnings[ref] = append(known, text)
+	put(&w.Memory.warnings, ref, append(known, text))
 	w.Log.Warn("warning of the API server", "parent", object.RefOf(parent), "child", ref, "detail", text)
 	if at := w.response.ChildField(child, hook.Field{Path: field, Key: true}); at != nil {
 		w.Events.Warning(parent, reason, "%v", redact.FromContext(ctx).Error(w.response.Problem(at, text, "")))

@@ -8,6 +8,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/queue"
+	"metascript/controller/work"
 )
 
 // Causes are the changes of objects because of which parents will be reconciled. They are kept from the event to the reconcile, beside
@@ -18,7 +19,8 @@ import (
 type Causes struct {
 	mu   sync.Mutex // guards the fields below
 	all  map[object.Ref]*noted
-	held int // bytes of the objects that are kept
+	most work.Most // parents in all
+	held int       // bytes of the objects that are kept
 }
 
 // maxHeld is the limit in bytes for the objects that are kept in memory.
@@ -146,6 +148,7 @@ func (c *Causes) remove(parent object.Ref) (notes []*Note, missed int) {
 		return nil, 0
 	}
 	delete(c.all, parent)
+	c.all = work.Emptied(c.all, &c.most)
 	for _, n := range of.notes {
 		if n.users--; n.users == 0 {
 			c.held -= n.size

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/compared"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/throttle"
@@ -78,7 +79,7 @@ func (m *Memory) isUnstored(parent, changed *object.Object) bool {
 // writes counts the writes with the same content. The zero value has counted none.
 type writes struct {
 	throttle.Contention
-	wanted map[string]any // the content; nil if nothing was wanted yet
+	wanted uint64 // a digest of the content
 }
 
 // delay returns how long a write has to wait because the same was written too often before, and something else changed it each time;
@@ -86,8 +87,8 @@ type writes struct {
 // delay begins.
 func (w *writes) delay(wanted map[string]any) (wait time.Duration, report bool) {
 	now := time.Now()
-	if w.wanted == nil || plan.Difference(w.wanted, wanted) != "" || w.Forgotten(now) {
-		*w = writes{wanted: wanted}
+	if sum, _ := compared.Sum(wanted); sum != w.wanted || w.Forgotten(now) {
+		*w = writes{wanted: sum}
 	}
 	return w.Delay(now)
 }

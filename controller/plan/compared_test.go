@@ -98,7 +98,7 @@ func (r *remembering) change(t *testing.T) {
 	case 5:
 		r.store(t, i)
 	case 13, 14, 15:
-		known := r.policy.Memory[uid]
+		known, _ := r.policy.Memory.of(r.have[i])
 		for _, other := range r.policy.Memory {
 			parts := []func(){
 				func() { known.applied = other.applied }, func() { known.print = other.print }, func() { known.print, known.sorted = other.print, other.sorted },
@@ -107,7 +107,7 @@ func (r *remembering) change(t *testing.T) {
 			pick(r.generator, parts)()
 			break
 		}
-		r.policy.Memory[uid] = known
+		r.policy.Memory[uid] = &known
 	case 6:
 		delete(r.policy.Memory, uid)
 	case 7:

@@ -207,7 +207,7 @@ func (p Policy) storedBefore(have, result, want *object.Object) (bool, error) {
 
 // appliedBefore reports whether result has what was stored when server-side apply last wrote what try applies.
 func (p Policy) appliedBefore(have, result *object.Object, try Op) (bool, error) {
-	known, found := p.Memory[have.GetUID()]
+	known, found := p.Memory.of(have)
 	if !found || known.applied != try.Content {
 		return false, nil
 	}

@@ -20,7 +20,7 @@ import (
 // While a child is desired as it was written then, and has what was stored then, it does not differ, in whatever form its values are.
 // A Memory is for one parent and must not be used concurrently. If it is lost, each child that is stored in another form than it is
 // desired costs one request, which changes nothing.
-type Memory map[types.UID]outcome
+type Memory map[types.UID]*outcome
 
 // An outcome is what is remembered of a child.
 type outcome struct {
@@ -37,7 +37,7 @@ func (p Policy) keyOf(of string, have, want *object.Object, method Method) compa
 	if p.Compared == nil || have == nil || p.Requested || len(p.Kept[have.GetUID()]) > 0 {
 		return 0
 	}
-	known := p.Memory[have.GetUID()]
+	known, _ := p.Memory.of(have)
 	return p.Compared.Key(have, want, compared.Inputs{
 		Of: of, Method: string(method), ServerSide: p.ServerSide, InPlace: p.InPlace != nil && p.InPlace(have.GetUID()), Owned: p.owned(have),
 		Applied: known.applied, Print: known.print, Sorted: known.sorted, Spelled: strings.Join(known.spelled, "\n"), Empty: known.empty, Back: known.back,
@@ -59,7 +59,7 @@ func (m Memory) Spells() bool {
 
 // ForgetSpelled drops the children with fields that are stored in another form than they were written.
 func (m Memory) ForgetSpelled() {
-	maps.DeleteFunc(m, func(_ types.UID, o outcome) bool { return len(o.spelled) > 0 })
+	maps.DeleteFunc(m, func(_ types.UID, o *outcome) bool { return len(o.spelled) > 0 })
 }
 
 // noteApplied records that server-side apply did op, with this result. back says that dynamic apply is configured.
@@ -68,7 +68,7 @@ func (m Memory) noteApplied(stored *object.Object, op Op, back bool) error {
 	if err != nil {
 		return err
 	}
-	o := outcome{applied: op.Content, print: print, sorted: sorted, back: back}
+	o := &outcome{applied: op.Content, print: print, sorted: sorted, back: back}
 	for d := lacks(contentOf(stored), op.Object.Map()); d != nil && len(o.spelled) < maxSpelled; d = lacks(contentOf(stored), op.Object.Map(), o.spelled...) {
 		o.spelled = append(o.spelled, strings.Clone(d.String()))
 	}
@@ -87,7 +87,7 @@ func (m Memory) noteMerged(done *merging) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(done.have), err)
 	}
-	o := outcome{applied: sumOf(done.text), print: print, empty: !done.unstored}
+	o := &outcome{applied: sumOf(done.text), print: print, empty: !done.unstored}
 	for _, left := range rest[:min(len(rest), maxSpelled)] {
 		o.spelled = append(o.spelled, strings.Clone(left.path.String()))
 	}
@@ -95,15 +95,23 @@ func (m Memory) noteMerged(done *merging) error {
 	return nil
 }
 
+// of returns what is remembered of a child, and whether there is something.
+func (m Memory) of(child *object.Object) (known outcome, found bool) {
+	if o := m[child.GetUID()]; o != nil {
+		return *o, true
+	}
+	return known, false
+}
+
 // has reports whether the text was what dynamic apply last wrote to a child.
 func (m Memory) has(child *object.Object, text string) bool {
-	known, found := m[child.GetUID()]
+	known, found := m.of(child)
 	return found && known.applied == sumOf(text)
 }
 
 // storedEmpty reports whether the text was what dynamic apply last wrote to a child, and all empty maps and lists of it were stored.
 func (m Memory) storedEmpty(child *object.Object, text string) bool {
-	known := m[child.GetUID()]
+	known, _ := m.of(child)
 	return known.empty && known.applied == sumOf(text)
 }
 
@@ -115,7 +123,7 @@ func (m Memory) differs(child *object.Object, text string, rest residue) (Path, 
 	if !m.has(child, text) {
 		return rest[0].path, nil
 	}
-	known := m[child.GetUID()]
+	known, _ := m.of(child)
 	print, err := rest.print()
 	if err != nil || print == known.print {
 		return nil, err

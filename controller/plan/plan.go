@@ -247,8 +247,7 @@ func (p Policy) difference(have, want *object.Object) (what string, doubtful boo
 	return op.Why, op.Doubtful, nil
 }
 
-// child returns the write that changes have to want, or the one that is suppressed. have is nil if there is no such child. It is remembered
-// that there is neither.
+// child returns the write that changes have to want, or the one that is suppressed; have may be nil. It remembers that there is neither.
 func (p Policy) child(have, want *object.Object, method Method) (op, suppressed *Op, err error) {
 	_, _, err = p.Compared.Do(p.keyOf("child", have, want, method), func() (string, bool, error) {
 		op, suppressed, err = p.compare(have, want, method)

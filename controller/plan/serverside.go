@@ -127,7 +127,7 @@ const (
 
 // judge compares have with config without a request.
 func (p Policy) judge(have *object.Object, config *configuration) (judgement, error) {
-	known, found := p.Memory[have.GetUID()]
+	known, found := p.Memory.of(have)
 	switch {
 	case found && known.applied == config.sum:
 		return judgeKnown(have, config.plain, known)
@@ -318,7 +318,7 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 		op, _, err := p.serverSide(have, want, method)
 		return op, err
 	}
-	if !p.Memory[have.GetUID()].back {
+	if known, _ := p.Memory.of(have); !known.back {
 		return nil, nil
 	}
 	return annotated(have, want, "from server-side apply back to dynamic apply")

@@ -226,7 +226,7 @@ func TestServerSideApplyFollowsMethod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy.Memory["uid-a"] = outcome{applied: config.sum, print: "something else"}
+		policy.Memory["uid-a"] = &outcome{applied: config.sum, print: "something else"}
 		plan, err := Children(setOf(have), setOf(want), policy)
 		if err != nil {
 			t.Fatal(err)

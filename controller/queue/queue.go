@@ -66,6 +66,8 @@ type Queue struct {
 	mu    sync.Mutex
 	now   map[object.Ref]Reason // the reasons of keys that are queued, or postponed
 	later map[object.Ref]Reason // the reasons of keys that are added after a delay
+
+	mostNow work.Most
 }
 
 // New returns a queue of a tenant's controller, whose keys workers of the pool process. If metrics is not nil, it gets the metrics of
@@ -138,6 +140,7 @@ func (q *Queue) Take(key object.Ref) Reason {
 	defer q.mu.Unlock()
 	why := q.now[key]
 	delete(q.now, key)
+	q.now = work.Emptied(q.now, &q.mostNow)
 	return why
 }
 
@@ -164,6 +167,7 @@ type priorityOrder struct {
 	waiting  map[object.Ref]position // the keys that wait; an item of a list with another number is skipped
 	pushed   uint64                  // how many items were added so far
 	popped   int                     // how many keys were returned since the last of others
+	most     work.Most               // keys in waiting
 }
 
 // A position is the item of a key in one of the lists. Numbers are unique.
@@ -209,6 +213,7 @@ func (o *priorityOrder) Pop() object.Ref {
 		next := list.pop()
 		if o.waiting[next.key].number == next.number {
 			delete(o.waiting, next.key)
+			o.waiting = work.Emptied(o.waiting, &o.most)
 			if list == &o.others {
 				o.popped = 0
 			}
@@ -228,7 +233,9 @@ type fifo []fifoItem
 
 func (f *fifo) pop() fifoItem {
 	next := (*f)[0]
-	*f = (*f)[1:]
+	if *f = (*f)[1:]; len(*f) == 0 {
+		*f = nil // it would keep the memory of the keys that it had
+	}
 	return next
 }
 

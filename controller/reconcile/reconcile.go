@@ -47,6 +47,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	epoch := w.r.epoch.Now()
 	source, control := w.answerOf(ctx, key, why)
 	if source != remember.Computed {
+		w.cacheDelay(w.r.states.of(key)) // drops what the caches show by now
 		w.endRemembered(key, why, source)
 		w.r.states.rest(key, epoch)
 		return

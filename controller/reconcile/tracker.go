@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,10 +87,10 @@ func (t tracker) cacheShows(op plan.Op, stored *object.Object) func() bool {
 		return nil
 	}
 	if op.Verb != plan.Delete {
-		namespace, version := stored.GetNamespace(), stored.GetResourceVersion()
+		namespace, version := strings.Clone(stored.GetNamespace()), strings.Clone(stored.GetResourceVersion())
 		return func() bool { return cache.CaughtUp(namespace, version) }
 	}
-	key, uid := object.KeyOf(stored), stored.GetUID()
+	key, uid := object.RefOf(stored).Clone().Key, object.UIDOf(stored)
 	return func() bool {
 		o := cache.Get(key)
 		return o == nil || o.GetUID() != uid || object.Deleting(o)

@@ -23,8 +23,8 @@ type base struct {
 	epoch       uint64
 	parent      *object.Object
 	parentReads packed.Reads
-	owned       map[*object.Object]child // whose controller is the parent
-	related     map[*object.Object]packed.Reads
+	owned       table[child] // whose controller is the parent
+	related     table[packed.Reads]
 
 	// exact says that the reads are known, so that objects may change in what was not read, and as uses says. Otherwise an object
 	// must be of the same version.
@@ -44,9 +44,9 @@ type child struct {
 
 // newBase returns the base of a reconcile that has read nothing yet.
 func newBase(s Snapshot) base {
-	b := base{epoch: s.Epoch, parent: s.Parent, owned: make(map[*object.Object]child, len(s.Owned))}
+	b := base{epoch: s.Epoch, parent: s.Parent, owned: newTable[child](len(s.Owned))}
 	for _, o := range s.Owned {
-		b.owned[o] = child{fields: s.fieldsOf(o)}
+		b.owned.set(o, child{fields: s.fieldsOf(o)})
 	}
 	return b
 }
@@ -66,16 +66,16 @@ func (b *base) read(r *object.Recorder) {
 	}
 	b.parentReads = r.Parents[0].Reads()
 	for _, o := range r.Children {
-		used, there := b.owned[o.Object]
+		used, there := b.owned.get(o.Object)
 		if b.exact = b.exact && there; !there {
 			continue
 		}
 		used.reads = o.Reads()
-		b.owned[o.Object] = used
+		b.owned.set(o.Object, used)
 	}
-	b.related = make(map[*object.Object]packed.Reads, len(r.Related))
+	b.related = newTable[packed.Reads](len(r.Related))
 	for _, o := range r.Related {
-		b.related[o.Object] = o.Reads()
+		b.related.set(o.Object, o.Reads())
 	}
 }
 
@@ -107,19 +107,25 @@ func (b *base) compare(now Snapshot, related func() ([]*object.Object, bool)) (m
 		}
 		m.parent = now.Parent
 	}
-	if m.owned, ok = readTheSame(owned, func(o *object.Object) packed.Reads { return b.owned[o].reads }); !ok || related == nil {
+	if m.owned, ok = readTheSame(owned, func(o *object.Object) packed.Reads { return b.child(o).reads }); !ok || related == nil {
 		return m, ok
 	}
 	found, known := related()
 	if !known || !b.exact {
 		return m, false
 	}
-	changed, same := changedObjects(b.related, found)
+	changed, same := changedObjects(&b.related, found)
 	if !same {
 		return m, false
 	}
-	m.related, ok = readTheSame(changed, func(o *object.Object) packed.Reads { return b.related[o] })
+	m.related, ok = readTheSame(changed, func(o *object.Object) (reads packed.Reads) { reads, _ = b.related.get(o); return reads })
 	return m, ok
+}
+
+// child returns what was used of an object whose controller is the parent.
+func (b *base) child(o *object.Object) child {
+	used, _ := b.owned.get(o)
+	return used
 }
 
 // readTheSame compares what was read of objects that have changed, and returns them with the reads. ok is false if it is different.
@@ -142,14 +148,12 @@ func (b *base) move(m moves) {
 		b.parent, b.parentReads, b.written = m.parent, m.parentReads, ""
 	}
 	for _, o := range m.owned {
-		used := b.owned[o.from]
-		delete(b.owned, o.from)
+		used := b.child(o.from)
 		used.reads = o.reads
-		b.owned[o.to] = used
+		b.owned.move(o.from, o.to, used)
 	}
 	for _, o := range m.related {
-		delete(b.related, o.from)
-		b.related[o.to] = o.reads
+		b.related.move(o.from, o.to, o.reads)
 	}
 }
 
@@ -159,12 +163,12 @@ func (b *base) plansTheSame(now Snapshot) (owned []move, same bool) {
 	if b.epoch != now.Epoch || b.parent == nil || now.Parent == nil {
 		return nil, false
 	}
-	owned, same = changedObjects(b.owned, now.Owned)
+	owned, same = changedObjects(&b.owned, now.Owned)
 	if !same {
 		return nil, false
 	}
 	for _, c := range owned {
-		if !b.exact || !b.uses.sameChild(c.from, c.to) || b.owned[c.from].fields != now.fieldsOf(c.to) {
+		if !b.exact || !b.uses.sameChild(c.from, c.to) || b.child(c.from).fields != now.fieldsOf(c.to) {
 			return nil, false
 		}
 	}
@@ -179,18 +183,18 @@ func (b *base) plansTheSame(now Snapshot) (owned []move, same bool) {
 }
 
 // changedObjects returns the objects of another version than before. ok is false if there are not the same objects.
-func changedObjects[T any](before map[*object.Object]T, now []*object.Object) (changed []move, ok bool) {
-	if len(before) != len(now) {
+func changedObjects[T any](before *table[T], now []*object.Object) (changed []move, ok bool) {
+	if before.len() != len(now) {
 		return nil, false
 	}
 	var index map[identity]*object.Object
 	for _, o := range now {
-		if _, same := before[o]; same {
+		if _, same := before.get(o); same {
 			continue
 		}
 		if index == nil {
-			index = make(map[identity]*object.Object, len(before))
-			for from := range before {
+			index = make(map[identity]*object.Object, before.len())
+			for from := range before.objects() {
 				index[identityOf(from)] = from
 			}
 		}
@@ -223,15 +227,30 @@ func sameVersion(a, b *object.Object) bool {
 // uses say what the server itself uses of objects after the script has answered.
 type uses struct {
 	// fields are the fields of the desired children of each kind, such as spec. The plan compares only these, and metadata.
-	fields map[object.Kind][]string
+	fields []kindFields
 
 	status      bool // the status and the generation of the parent are compared with the answer
 	generation  bool // the generation of the parent is used otherwise
 	annotations bool // its labels and annotations are compared with the answer
 }
 
+type kindFields struct {
+	kind   object.Kind
+	fields []string
+}
+
+// fieldsOf returns the fields that are compared of a kind.
+func (u uses) fieldsOf(kind object.Kind) []string {
+	for _, of := range u.fields {
+		if of.kind == kind {
+			return of.fields
+		}
+	}
+	return nil
+}
+
 func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
-	u := uses{fields: map[object.Kind][]string{}, status: r.Status != nil, generation: customized, annotations: len(r.Labels)+len(r.Annotations) > 0}
+	u := uses{status: r.Status != nil, generation: customized, annotations: len(r.Labels)+len(r.Annotations) > 0}
 	if r.Children == nil {
 		return u.of(parent)
 	}
@@ -244,7 +263,7 @@ func usesOf(r *hook.Response, parent *object.Object, customized bool) uses {
 				}
 			}
 		}
-		u.fields[kind] = fields
+		u.fields = append(u.fields, kindFields{kind, slices.Clip(fields)})
 	}
 	return u.of(parent)
 }
@@ -261,7 +280,7 @@ func (u uses) of(parent *object.Object) uses {
 // sameChild reports whether the plan for a child is the same: nothing but fields that are not desired has changed, such as the status.
 // Dynamic apply would remove a field that it applied and that is not desired any more, except for the status.
 func (u uses) sameChild(before, now *object.Object) bool {
-	fields, applied := u.fields[now.GroupVersionKind()], now.Annotation(plan.LastApplied)
+	fields, applied := u.fieldsOf(now.GroupVersionKind()), now.Annotation(plan.LastApplied)
 	unused := func(field string) bool {
 		return !slices.Contains(fields, field) && (field == "status" || !strings.Contains(applied, strconv.Quote(field)))
 	}

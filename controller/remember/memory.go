@@ -1,6 +1,7 @@
 package remember
 
 import (
+	"strings"
 	"time"
 
 	"metascript/controller/etags"
@@ -35,7 +36,7 @@ type Memory struct {
 	exact   bool   // the base of the reconcile before was exact
 	planned bool   // the plan of the remembered answer, which has no writes, would have none now either
 	did     bool   // it has written something other than the status, or is Unsettled
-	wrote   string // the first write
+	wrote   string // the first write of a control
 
 	disturbed func() bool // reports whether something has changed since it began; nil once it was asked
 	excused   bool        // something has changed before its first write, so that a difference does not count
@@ -83,14 +84,14 @@ func (m *Memory) Begin(now Snapshot, control bool, disturbed func() bool) {
 func (m *Memory) Wrote(op string, status bool) {
 	m.ask()
 	m.did = m.did || !status
-	if m.wrote == "" {
+	if m.wrote == "" && m.control {
 		m.wrote = op
 	}
 }
 
 // WroteStatus notes that the reconcile that runs has written the status of the parent, which has this resourceVersion since. This is
 // a clean reconcile nevertheless: the event of the write shows nothing new, unless the script has read the status.
-func (m *Memory) WroteStatus(version string) { m.last.written = version }
+func (m *Memory) WroteStatus(version string) { m.last.written = strings.Clone(version) }
 
 // ask asks once whether something has changed since the reconcile began.
 func (m *Memory) ask() {

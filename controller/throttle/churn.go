@@ -68,7 +68,7 @@ func (c *Churn) End(parent *object.Object, input inputs.Changes, now time.Time) 
 	wrote := len(children) > 0 || c.status || c.other
 	c.children, c.status, c.other = nil, false, false
 	if slow := c.delays == 0 && now.Sub(c.began) > time.Duration(c.rounds+1)*time.Second; !wrote || slow || c.generation != parent.GetGeneration() {
-		*c = Churn{generation: parent.GetGeneration(), began: now, writes: map[object.Ref]int{}}
+		*c = Churn{generation: parent.GetGeneration(), began: now}
 	}
 	if !wrote {
 		return ""
@@ -106,8 +106,15 @@ func (c *Churn) End(parent *object.Object, input inputs.Changes, now time.Time) 
 // tooMany counts a write of o, and reports whether there were too many.
 func (c *Churn) tooMany(o *object.Object) bool {
 	ref := object.RefOf(o)
-	c.writes[ref]++
-	return c.writes[ref] >= ChurnLimit
+	n := c.writes[ref] + 1
+	if c.writes == nil {
+		c.writes = map[object.Ref]int{}
+	}
+	if n == 1 {
+		ref = ref.Clone()
+	}
+	c.writes[ref] = n
+	return n >= ChurnLimit
 }
 
 // Delay returns how long the parent is not to be reconciled, zero for not at all.

@@ -13,8 +13,9 @@ type metrics[K comparable] struct {
 	waited, worked      workqueue.HistogramMetric
 	unfinished, longest workqueue.SettableGaugeMetric
 
-	addedAt map[K]time.Time // when each key in dirty was added
-	begunAt map[K]time.Time // when the processing of each key in processing began
+	addedAt   map[K]time.Time // when each key in dirty was added
+	mostAdded Most
+	begunAt   map[K]time.Time // when the processing of each key in processing began
 }
 
 // newMetrics returns the metrics of a queue; nil if from is nil.
@@ -52,6 +53,7 @@ func (m *metrics[K]) started(key K) {
 		m.depth.Dec()
 		m.waited.Observe(time.Since(m.addedAt[key]).Seconds())
 		delete(m.addedAt, key)
+		m.addedAt = Emptied(m.addedAt, &m.mostAdded)
 		m.begunAt[key] = time.Now()
 	}
 }

@@ -31,7 +31,8 @@ type Queue[K comparable] struct {
 	order workqueue.Queue[K]
 
 	// dirty are the keys that must be processed.
-	dirty map[K]bool
+	dirty     map[K]bool
+	mostDirty Most
 
 	// processing are the keys that are being processed. If such a key is in dirty too, it is added to order when it is done.
 	processing map[K]bool
@@ -153,6 +154,7 @@ func (q *Queue[K]) get() K {
 	q.metrics.started(key)
 	q.processing[key] = true
 	delete(q.dirty, key)
+	q.dirty = Emptied(q.dirty, &q.mostDirty)
 	if q.metrics != nil {
 		q.pool.startMeasuring(q)
 	}
