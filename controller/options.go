@@ -244,11 +244,14 @@ func (e *environment) accountChanged(who account.Account) {
 	}
 }
 
-// connectionTurned has the status of each controller report the state of the connection. The writes are spread, since the API server may
-// have asked to wait.
-func (e *environment) connectionTurned(apiserver.State) {
+// connectionTurned has the status of each controller report the state of the connection, and parents that failed tried when the API server
+// answers again. Both are spread, since the API server may have asked to wait.
+func (e *environment) connectionTurned(now apiserver.State) {
 	for i, m := range e.records.all() {
 		e.queue.AddAfter(m.id, time.Duration(i)*turnedPace)
+		if r := m.active.Load(); r != nil && now.Condition == apiserver.Well {
+			r.RetryFailed()
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,6 +67,31 @@ func TestHeldRequestsAreNoBackoffOfTheParent(t *testing.T) {
 		// With another cause beside it, the parent is retried as always.
 		if r.worker.scheduleNext(t.Context(), key, 0, 0, errors.Join(refused, errors.New("another"))); r.queue.NumRequeues(key) != 1 || !strings.Contains(log.String(), "another") {
 			t.Errorf("%d retries, log %s", r.queue.NumRequeues(key), log.String())
+		}
+	})
+}
+
+// When the API server answers again, one of the parents that failed because it did not is tried at once, whatever its back-off is.
+func TestParentsAreTriedWhenTheAPIServerAnswersAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestReconciler(t, wants(), nil)
+		defer r.close()
+		defer r.queue.ShutDown()
+		key := objecttest.WidgetRef("default", "w")
+		failed := &url.Error{Op: "Put", URL: "https://x", Err: errors.New("connection refused")}
+		for range 30 {
+			r.worker.scheduleNext(t.Context(), key, 0, 0, failed)
+			time.Sleep(time.Hour)
+			r.queue.Take(key)
+		}
+		r.worker.scheduleNext(t.Context(), key, 0, 0, failed)
+		if why := r.queue.Pending(key); why != 0 {
+			t.Fatalf("it is queued for %s", why)
+		}
+		r.RetryFailed()
+		synctest.Wait()
+		if why := r.queue.Pending(key); why != queue.Retry {
+			t.Errorf("it is queued for %q", why)
 		}
 	})
 }

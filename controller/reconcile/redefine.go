@@ -33,7 +33,7 @@ func (r *Reconciler) RetryChildren(group string) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(r.binding.Kinds)), func(kind object.Kind) bool { return kind.Group == group }) {
 		return
 	}
-	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, func() { r.worker.try(r.recovery.OfEach()) })
+	retryWhenServed(r, func(state *parentState) bool { return state.children.Redefine() }, r.RetryFailed)
 }
 
 // retryStored queues the parents with children of which the API server stored a value with another meaning than the hook returned, so that

@@ -114,6 +114,10 @@ func (w *worker) retry(key object.Ref, least time.Duration, err error) time.Dura
 	return max(wait, least)
 }
 
+// RetryFailed tries one parent of each cause of failures, of which others recover when it does. It is called when the API server answers
+// again, which it finds out earlier than a parent whose back-off is long.
+func (r *Reconciler) RetryFailed() { r.worker.try(r.recovery.OfEach()) }
+
 func (w *worker) try(parents []recovery.Try) {
 	for _, p := range parents {
 		w.r.queue.EnqueueAfter(p.Parent, queue.Retry, p.After)
