@@ -39,7 +39,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas references builtins clean
+.PHONY: help build image chart release release-image cluster cluster-oldest play demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-faults test-oldest test-image test-chart test-release test-monitoring site test-site test-types bench bench-cluster fuzz lint generate schemas references builtins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -105,7 +105,7 @@ cluster-down: cluster ## stop the test cluster
 test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short PRIORITY='nice -n 5' test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; two to three hours on two cores
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e test-strategy test-faults test-oldest test-image test-chart test-release test-monitoring test-site ## run lint and all tests without -short, and build every server with the race detector; two to three hours on two cores
 
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
 	$(PRIORITY) $(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
@@ -127,6 +127,11 @@ test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBEC
 
 test-strategy: cluster ## run the end-to-end scripts that set no apply strategy, with -short, with server-side apply
 	$(GO) test -vet=off -short -count=1 -timeout 40m -parallel 8 -run '^(TestScripts|TestWebhooks)$$' ./test/e2e -strategy=server-side-apply
+
+# The seed of what is random is printed; SEED makes the same run again.
+test-faults: cluster ## make faults between the server and the API server, and kill the server before and after its writes in each example
+	$(GO) test -vet=off -count=1 -timeout 60m -v -run '^TestFaults$$' ./test/e2e -faults $(SEED:%=-seed=%)
+	@for when in before after; do $(GO) test -vet=off -short -count=1 -timeout 60m -parallel 2 -v -run '^TestScripts$$/^example-' ./test/e2e -kill=$$when $(SEED:%=-seed=%) || exit; done
 
 # The answers in test/answers are those of the current version.
 test-oldest: cluster-oldest ## run the end-to-end tests, with -short, on the oldest version of Kubernetes that is supported
