@@ -67,7 +67,7 @@ type Summary struct {
 	Text   string     // its error, with the source line and the caret of a script error
 	Line   string     // its error in one line, as a column shows it
 	Kind   string     // the Kind of its error
-	Cause  Cause      // of its error
+	Same   TextID     // of its error
 	Since  time.Time  // when the first parent failed because of this; zero if that is not known
 }
 
@@ -104,9 +104,9 @@ func Sum(failed []Failure) Summary {
 		size  int
 		first Failure
 	}
-	groups, most := map[Cause]*group{}, &group{}
+	groups, most := map[TextID]*group{}, &group{}
 	for _, f := range failed {
-		key := CauseOf(f)
+		key := TextOf(f)
 		g := groups[key]
 		if g == nil {
 			g = &group{first: f}
@@ -118,9 +118,9 @@ func Sum(failed []Failure) Summary {
 		}
 	}
 	sum := Summary{Known: true, Failing: len(failed)}
-	for cause, g := range groups {
+	for text, g := range groups {
 		if g.size > most.size || g.size == most.size && cmp.Less(g.first.Parent.String(), most.first.Parent.String()) {
-			most, sum.Cause = g, cause
+			most, sum.Same = g, text
 		}
 	}
 	if sum.Shared, sum.First = most.size, most.first.Parent; most.size > 0 {
@@ -157,7 +157,7 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// ReportInterval is how often a Report changes at most, except that it follows another cause at once, earlyChanges times in a row.
+// ReportInterval is how often a Report changes at most, except that it follows another error at once, earlyChanges times in a row.
 const (
 	ReportInterval = time.Minute
 	earlyChanges   = 5
@@ -186,7 +186,7 @@ func (r *Report) Update(current Summary, version any, now time.Time) Summary {
 			r.changed, r.early = now, 0
 		}
 		r.shown = current
-	case current.Cause != r.shown.Cause && r.early < earlyChanges:
+	case current.Same != r.shown.Same && r.early < earlyChanges:
 		r.early++
 		r.changed, r.shown = now, current
 	}

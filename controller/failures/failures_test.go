@@ -61,26 +61,26 @@ func TestSumHasCaretOfScriptError(t *testing.T) {
 	}
 }
 
-func TestReportFollowsCauseAtOnce(t *testing.T) {
+func TestReportFollowsErrorAtOnce(t *testing.T) {
 	var r Report
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	sum := func(cause Cause, failing int) Summary {
-		return Summary{Known: true, Parents: 9, Failing: failing, Cause: cause}
+	sum := func(text TextID, failing int) Summary {
+		return Summary{Known: true, Parents: 9, Failing: failing, Same: text}
 	}
 	r.Update(sum(0, 0), 0, at)
-	for i := range 1 + earlyChanges { // the first one because nothing has changed for long
+	for i := range earlyChanges + 1 { // the first one is not early
 		at = at.Add(5 * time.Second)
-		if got := r.Update(sum(Cause(i+1), 3), 0, at); got.Cause != Cause(i+1) {
-			t.Errorf("cause %d is not shown at once, but %+v", i+1, got)
+		if got := r.Update(sum(TextID(i+1), 3), 0, at); got.Same != TextID(i+1) {
+			t.Errorf("error %d is not shown at once, but %+v", i+1, got)
 		}
-		if got := r.Update(sum(Cause(i+1), 4), 0, at.Add(time.Second)); i > 0 && got.Failing != 3 {
+		if got := r.Update(sum(TextID(i+1), 4), 0, at.Add(time.Second)); i > 0 && got.Failing != 3 {
 			t.Errorf("the number has changed at once: %+v", got)
 		}
 	}
-	if got := r.Update(sum(77, 3), 0, at.Add(5*time.Second)); got.Cause == 77 {
-		t.Error("a cause that changes all the time is shown each time")
+	if got := r.Update(sum(77, 3), 0, at.Add(5*time.Second)); got.Same == 77 {
+		t.Error("an error that changes all the time is shown each time")
 	}
-	if got := r.Update(sum(78, 3), 0, at.Add(ReportInterval)); got.Cause != 78 {
+	if got := r.Update(sum(78, 3), 0, at.Add(ReportInterval)); got.Same != 78 {
 		t.Errorf("after a minute: %+v", got)
 	}
 	if got := r.Update(sum(0, 0), 0, at.Add(ReportInterval+5*time.Second)); got.Failing != 0 {
@@ -88,25 +88,25 @@ func TestReportFollowsCauseAtOnce(t *testing.T) {
 	}
 }
 
-func TestCauses(t *testing.T) {
-	var c Causes
+func TestTexts(t *testing.T) {
+	var texts Texts
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	cause := func(name, text string) Cause {
-		return CauseOf(Failure{objecttest.WidgetRef("default", name), errors.New(text)})
+	text := func(name, text string) TextID {
+		return TextOf(Failure{objecttest.WidgetRef("default", name), errors.New(text)})
 	}
-	quota := cause("a", "create default/a: exceeded quota")
-	if cause("b", "create default/b: exceeded quota") != quota || cause("a", "create default/a: forbidden") == quota {
-		t.Error("a Cause is not that of the text without the names")
+	quota := text("a", "create default/a: exceeded quota")
+	if text("b", "create default/b: exceeded quota") != quota || text("a", "create default/a: forbidden") == quota {
+		t.Error("a TextID is not that of the text without the names")
 	}
 	for i, step := range []struct {
-		from, to Cause
+		from, to TextID
 		changed  bool
 	}{{0, quota, true}, {0, quota, false}, {quota, quota, false}, {quota, 1, true}, {quota, 0, true}, {1, 0, true}, {0, 0, false}, {0, quota, true}} {
-		if got := c.Move(step.from, step.to, at.Add(time.Duration(i)*time.Second)); got != step.changed {
+		if got := texts.Move(step.from, step.to, at.Add(time.Duration(i)*time.Second)); got != step.changed {
 			t.Errorf("step %d: changed is %t", i, got)
 		}
 	}
-	if got := c.Since(quota); got != at.Add(7*time.Second) || !c.Since(1).IsZero() {
+	if got := texts.Since(quota); got != at.Add(7*time.Second) || !texts.Since(1).IsZero() {
 		t.Errorf("since %s", got)
 	}
 }

@@ -103,7 +103,7 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 // retry queues a parent that failed after its back-off, or after least if that is longer. If others may have failed of the same cause, one
 // of them may be tried earlier; see package recovery. It returns how long the parent waits.
 func (w *worker) retry(key object.Ref, least time.Duration, err error) time.Duration {
-	cause := failures.ExternalCause(err, key.Namespace)
+	cause := failures.CauseOf(err, key.Namespace)
 	if cause == "" {
 		w.r.recovery.Forget(key)
 		return w.r.queue.Retry(key, least)

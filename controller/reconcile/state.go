@@ -87,7 +87,7 @@ type parentState struct {
 
 	// failing is the last error that was reported, too, but outdate does not clear it; nil if there is none. Snapshot reads it.
 	failing error
-	cause   failures.Cause // of failing
+	text    failures.TextID // of failing
 
 	// notStored says what the API server did not store of the last writes, because a schema lacks it; "" if it stored all.
 	// The worker writes it, and Snapshot reads it.
@@ -152,8 +152,9 @@ type states struct {
 	// denied, failing and notStored are the numbers of entries of all whose fields of these names are set.
 	denied, failing, notStored int
 
-	// causes are those of the parents that fail. changes limits how often a change of them is notified, and changing says that one will be.
-	causes   failures.Causes
+	// texts are those of the errors of the parents that fail. changes limits how often a change of them is notified, and changing says that
+	// one will be.
+	texts    failures.Texts
 	changes  *rate.Limiter
 	changing bool
 
@@ -371,7 +372,7 @@ func (s *states) noteRefused(parent object.Ref) (again bool) {
 	return again
 }
 
-// failuresSettle is how long a change of the failing parents lasts before it is notified: most often others follow. A cause that begins or
+// failuresSettle is how long a change of the failing parents lasts before it is notified: most often others follow. A text that begins or
 // ends is notified changesAtOnce times, and then once in changesPeriod.
 const (
 	failuresSettle = 2 * time.Second
@@ -387,15 +388,15 @@ func (s *states) setFailing(parent object.Ref, state *parentState, err error) {
 	if err != nil {
 		s.failing++
 	}
-	before := state.cause
-	state.failing, state.cause = err, failures.CauseOf(failures.Failure{Parent: parent, Err: err})
-	if s.causes.Move(before, state.cause, time.Now()) && !s.changing {
+	text := failures.TextOf(failures.Failure{Parent: parent, Err: err})
+	changed := s.texts.Move(state.text, text, time.Now())
+	if state.failing, state.text = err, text; changed && !s.changing {
 		s.changing = true
 		time.AfterFunc(max(failuresSettle, s.changes.Reserve().Delay()), s.notifyChange)
 	}
 }
 
-// notifyChange notifies of a cause that has begun or ended.
+// notifyChange notifies of an error that the first parent has, or none any more.
 func (s *states) notifyChange() {
 	s.mu.Lock()
 	s.changing = false
@@ -486,6 +487,6 @@ func (s *states) failures(has func(object.Ref) bool) failures.Summary {
 		}
 	}
 	sum := failures.Sum(failed)
-	sum.Since = s.causes.Since(sum.Cause)
+	sum.Since = s.texts.Since(sum.Same)
 	return sum
 }

@@ -30,7 +30,7 @@ var layers = []string{
 	"children",
 	"parents",
 	"failures",
-	"delays", // whether parents wait because hooks are slow
+	"delays",    // whether parents wait because hooks are slow
 	"history",   // what the last reconciles of parents did
 	"recording", // files with reconciles that can be replayed
 	"accounts",
@@ -128,7 +128,7 @@ func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {
 // The limits of a package and of a type, without tests and generated code. The package of the verbs has one file for each, so that only
 // its types have a limit.
 const (
-	mostLines   = 2940
+	mostLines   = 3000
 	mostFiles   = 20
 	mostMethods = 34
 )

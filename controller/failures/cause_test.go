@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-func TestExternalCause(t *testing.T) {
+func TestCauseOf(t *testing.T) {
 	pods, maps := schema.GroupResource{Resource: "pods"}, schema.GroupResource{Resource: "configmaps"}
 	unreachable := &url.Error{Op: "Post", URL: "https://10.0.0.1/", Err: errors.New("connection refused")}
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestExternalCause(t *testing.T) {
 		{name: "two admission webhooks", a: apierrors.NewInternalError(errors.New(`failed calling webhook "w.example.com"`)), b: apierrors.NewInternalError(errors.New(`failed calling webhook "v.example.com"`)), differs: true},
 		{name: "an API server without an answer", a: fmt.Errorf("create: %w", unreachable), b: apierrors.NewTimeoutError("x", 1)},
 	} {
-		a, b := ExternalCause(c.a, "x"), ExternalCause(c.b, "x")
+		a, b := CauseOf(c.a, "x"), CauseOf(c.b, "x")
 		switch {
 		case c.none != (a == ""):
 			t.Errorf("%s: the cause is %q", c.name, a)
@@ -50,7 +50,7 @@ func TestExternalCause(t *testing.T) {
 		}
 	}
 	quota := apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: q, requested: pods=1"))
-	if ExternalCause(quota, "x") == ExternalCause(quota, "y") {
+	if CauseOf(quota, "x") == CauseOf(quota, "y") {
 		t.Error("quotas of two namespaces are one cause")
 	}
 }

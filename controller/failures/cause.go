@@ -20,10 +20,10 @@ import (
 // admission matches what refused an object: a webhook, also one that cannot be called, a policy or a quota.
 var admission = regexp.MustCompile(`admission webhook "[^"]*"|failed calling webhook "[^"]*"|ValidatingAdmissionPolicy '[^']*'|exceeded quota: [^,]*`)
 
-// ExternalCause names the cause of the error of a sync, if it is one that other parents may share and that goes away without a change of the
+// CauseOf names the cause of the error of a sync, if it is one that other parents may share and that goes away without a change of the
 // parent: a kind that is not served, a missing permission, a quota, an admission webhook or policy, a webhook, or an API server that does
 // not answer. It returns "" for any other error. The name is only to be compared; namespace is that of the parent.
-func ExternalCause(err error, namespace string) string {
+func CauseOf(err error, namespace string) string {
 	var script *engine.Error
 	var webhook *hook.WebhookError
 	var later *hook.RetryAfter
