@@ -189,7 +189,7 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 			cache := a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource, Namespaced: rule.Namespaced, Label: b.ChildLabel})
 			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: cache})
 		}
-		b.Children[i].Plain = rule.Plain // the last rule of a kind counts
+		b.Children[i].Plain, b.Children[i].Adoption = rule.Plain, rule.Adopts // the last rule of a kind counts
 	}
 	if b.Revisions != nil {
 		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions, Namespaced: true}), b.GetLive

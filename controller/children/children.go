@@ -20,7 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
+	"metascript/controller/claim"
 	"metascript/controller/compared"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
@@ -337,7 +339,7 @@ func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op
 	case err != nil:
 		w.Replacements.failed(op, err, w.Memory)
 		w.unserved.note(err)
-		return 0, w.writeError(ctx, parent, op, err)
+		return 0, w.writeError(ctx, parent, op, err, to)
 	}
 	w.countWrite(op, stored)
 	if op.Verb == plan.DryRun {
@@ -516,10 +518,10 @@ func unchanged(op plan.Op, stored *object.Object) bool {
 }
 
 // writeError returns the error of a reconcile in which op failed with err; nil if the failure does not matter.
-func (w *Writer) writeError(ctx context.Context, parent *object.Object, op plan.Op, err error) error {
+func (w *Writer) writeError(ctx context.Context, parent *object.Object, op plan.Op, err error, to plan.Writer) error {
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return w.alreadyExists(ctx, parent, op.Object)
+		return w.alreadyExists(ctx, parent, op.Object, to)
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		return nil // it was to be deleted
 	case !op.Creates() && kube.Outdated(err):
@@ -541,7 +543,7 @@ func (w *Writer) recreates(child *object.Object) bool {
 
 // alreadyExists returns why a child could not be created although the cache does not have it: either the cache is stale, and
 // the error is a kube.ErrRequeue, or the object of this name is not the parent's.
-func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object) error {
+func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object, to plan.Writer) error {
 	existing, err := w.Binding.GetLive(ctx, child)
 	if apierrors.IsNotFound(err) {
 		return kube.ErrRequeue
@@ -555,6 +557,7 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	}
 	_, declared := w.Binding.Kinds[child.GroupVersionKind()]
 	expect, err := w.Binding.Expect(parent)
+	take := taking{w, parent, existing, child, claim.RuleOf(w.Binding.Children, child)}
 	switch {
 	case ref != nil && ref.UID == parent.GetUID() && !declared:
 		return nil // a kind that is not watched is created once
@@ -565,8 +568,14 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 		return kube.ErrRequeue // the cache is stale
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
+	case take.permitted():
+		return take.do(ctx, to)
+	case ref != nil && take.rule.Adoption == v1alpha1.AdoptForce:
+		return fmt.Errorf("create %s: it was taken over once, and belongs to %s %s again, so that it is not taken over any more: have only one of them own it", object.Describe(child), ref.Kind, ref.Name)
 	case ref != nil:
 		return fmt.Errorf("create %s: it exists already and belongs to %s %s: give the child another name; if you delete it instead, what is in it is lost", object.Describe(child), ref.Kind, ref.Name)
+	case take.rule.Adoption == v1alpha1.AdoptNever:
+		return fmt.Errorf("create %s: it exists already, and is not adopted since adoptionPolicy is Never: give the child another name; if you delete it instead, what is in it is lost", object.Describe(child))
 	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(existing.GetLabels())):
 		return kube.ErrRequeue // the next reconcile adopts it
 	}

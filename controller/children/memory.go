@@ -38,6 +38,9 @@ type Memory struct {
 	losses  losses
 	checked uint64
 
+	// taken has the objects that were taken over from others, with their UIDs.
+	taken map[object.Ref]types.UID
+
 	sinceHooks
 
 	// redefined says that the forms in written do not fit any more, since a definition of a kind of children has changed. spells says
@@ -144,6 +147,7 @@ func (m *Memory) prune(observed, desired *object.Set, now time.Time) {
 		now := desired.Get(child.Kind, child.Key)
 		return now == nil || !hasField(now.Map(), unknown.path)
 	})
+	maps.DeleteFunc(m.taken, func(child object.Ref, _ types.UID) bool { return desired.Get(child.Kind, child.Key) == nil })
 	maps.DeleteFunc(m.contentions, func(_ object.Ref, c *repeated) bool { return c.Forgotten(now) })
 	maps.DeleteFunc(m.recreated, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
 }

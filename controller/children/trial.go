@@ -31,7 +31,7 @@ func (t *trial) confirm(ctx context.Context, op *plan.Op) (wait time.Duration, d
 	case errors.Is(err, plan.ErrImmutable):
 		needed, err = t.immutableDiffers(ctx)
 	case err != nil:
-		err = t.w.writeError(ctx, t.parent, t.try, err)
+		err = t.w.writeError(ctx, t.parent, t.try, err, t.to)
 	default:
 		differs, err = t.changes(ctx, result)
 		needed = differs != nil

@@ -20,7 +20,7 @@ const DecoratorAnnotation = "metacontroller.k8s.io/decorator-controller"
 
 // SetControllerReference implements Claimer. The desired child has the annotations already.
 func (m *ByAnnotations) SetControllerReference(parent, child *object.Object) error {
-	return ruleOf(m.Children, child).own(parent, child)
+	return RuleOf(m.Children, child).prepare(parent, child)
 }
 
 // Claim implements Claimer.

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -29,6 +30,7 @@ type Claimer interface {
 type Cache struct {
 	Kind     object.Kind
 	Informer *informer.Informer
+	Adoption v1alpha1.AdoptionPolicy
 	Plain    bool // the parent is the owner of the children, but not their controller; see object.OwnerAnnotation
 }
 
@@ -43,7 +45,7 @@ type BySelector struct {
 
 // SetControllerReference implements Claimer.
 func (c *BySelector) SetControllerReference(parent, child *object.Object) error {
-	return ruleOf(c.Children, child).own(parent, child)
+	return RuleOf(c.Children, child).prepare(parent, child)
 }
 
 // Claim implements Claimer. A parent that is being deleted adopts and releases nothing.
@@ -80,7 +82,7 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 				mine = append(mine, l.live)
 			}
 		}
-		for _, o := range c.Orphans(parent, child.Informer, selector) {
+		for _, o := range c.Orphans(parent, child, selector) {
 			adopted, err := adopt(ctx, o)
 			if err != nil {
 				failed = append(failed, err)
@@ -103,13 +105,13 @@ func Owned(cache *informer.Informer, parent *object.Object) []*object.Object {
 	})
 }
 
-// Orphans returns the objects in cache that parent may adopt.
-func (c *BySelector) Orphans(parent *object.Object, cache *informer.Informer, selector labels.Selector) []*object.Object {
-	if object.Deleting(parent) {
+// Orphans returns the objects of a kind that parent may adopt.
+func (c *BySelector) Orphans(parent *object.Object, child Cache, selector labels.Selector) []*object.Object {
+	if object.Deleting(parent) || child.Adoption == v1alpha1.AdoptNever {
 		return nil
 	}
 	var found []*object.Object
-	for _, o := range cache.Orphans(parent.GetNamespace(), selector) {
+	for _, o := range child.Informer.Orphans(parent.GetNamespace(), selector) {
 		if !object.Deleting(o) && o.GetUID() != parent.GetUID() {
 			found = append(found, o)
 		}
@@ -124,7 +126,7 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 	checked, may := false, error(nil)
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
 		if !checked {
-			checked, may = true, c.mayAdopt(ctx, parent)
+			checked, may = true, mayAdopt(ctx, c.GetLive, parent)
 			if may != nil {
 				return nil, may // returned once, also if there are several orphans
 			}
@@ -133,7 +135,7 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 			return nil, nil
 		}
 		mine := object.Copy(o)
-		if err := ruleOf(c.Children, mine).own(parent, mine); err != nil {
+		if err := RuleOf(c.Children, mine).own(parent, mine); err != nil {
 			return nil, err
 		}
 		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
@@ -144,8 +146,8 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 	}
 }
 
-func (c *BySelector) mayAdopt(ctx context.Context, parent *object.Object) error {
-	fresh, err := c.GetLive(ctx, parent)
+func mayAdopt(ctx context.Context, live func(context.Context, *object.Object) (*object.Object, error), parent *object.Object) error {
+	fresh, err := live(ctx, parent)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s no longer exists: %w", object.Describe(parent), kube.ErrRequeue)
@@ -172,7 +174,7 @@ func release(ctx context.Context, parent, o *object.Object, write plan.Writer) e
 		}
 	}
 	free.SetOwnerReferences(refs)
-	dropMark(free, parent)
+	dropMark(free, parent.GetUID())
 	_, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: free, Why: "released by " + object.Describe(parent) + ", whose selector it does not match"})
 	return err
 }

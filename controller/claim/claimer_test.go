@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -482,5 +483,79 @@ func TestOwnerThatIsNotController(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An existing object is taken over as the rule says: what is in it stays, and another owner's only once.
+func TestTake(t *testing.T) {
+	parent, boss := objecttest.Widget(nil), object.ControllerRef(stranger())
+	plain := object.ControllerRef(parent)
+	plain.Controller = nil
+	free := objecttest.ConfigMap("a", nil)
+	free.Map()["data"] = map[string]any{"theirs": "x"}
+	theirs := objecttest.With(object.Copy(free), objecttest.OwnedBy(ref("x"), boss))
+	again := object.Copy(theirs)
+	again.SetAnnotations(map[string]string{TakenAnnotation: "u1"})
+	marked := objecttest.With(object.Copy(free), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "other", UID: "u7"}))
+	marked.SetAnnotations(map[string]string{object.OwnerAnnotation: "u7"})
+	for _, c := range []struct {
+		name     string
+		policy   v1alpha1.AdoptionPolicy
+		plain    bool
+		existing *object.Object
+		refs     []metav1.OwnerReference // nil: it is not taken
+	}{
+		{"not set", "", false, free, nil},
+		{"never", v1alpha1.AdoptNever, false, free, nil},
+		{"unowned", v1alpha1.AdoptIfUnowned, false, free, []metav1.OwnerReference{object.ControllerRef(parent)}},
+		{"unowned, but owned", v1alpha1.AdoptIfUnowned, false, theirs, nil},
+		{"unowned, but marked", v1alpha1.AdoptIfUnowned, false, marked, nil},
+		{"by force", v1alpha1.AdoptForce, false, theirs, []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}},
+		{"by force, marked", v1alpha1.AdoptForce, false, marked, []metav1.OwnerReference{object.ControllerRef(parent)}},
+		{"by force, again", v1alpha1.AdoptForce, false, again, nil},
+		{"by force, as an owner beside the controller", v1alpha1.AdoptForce, true, theirs, []metav1.OwnerReference{ref("x"), boss, plain}},
+	} {
+		rule := Cache{Adoption: c.policy, Plain: c.plain}
+		if takes := rule.Takes(c.existing); takes != (c.refs != nil) {
+			t.Errorf("%s: takes it: %t", c.name, takes)
+			continue
+		} else if !takes {
+			continue
+		}
+		var wrote *object.Object
+		write := &plantest.Recorder{Fail: func(op plan.Op) error { wrote = op.Object; return nil }}
+		live := func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }
+		if err := rule.Take(t.Context(), parent, c.existing, objecttest.Matching("a", parent), live, write); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.refs, wrote.GetOwnerReferences()); diff != "" {
+			t.Errorf("%s: references (-want +got):\n%s", c.name, diff)
+		}
+		if fromOther := object.OwnerOf(c.existing) != nil; (wrote.Annotation(TakenAnnotation) == "u1") != fromOther || wrote.TextAt("data", "theirs") != "x" {
+			t.Errorf("%s: it writes %v", c.name, wrote.Map())
+		}
+		if value, _ := wrote.Label(GeneratedLabel); value != "u1" || object.OwnerOf(wrote).UID != "u1" {
+			t.Errorf("%s: it is not found as a child: %v", c.name, wrote.Map())
+		}
+		gone := func(context.Context, *object.Object) (*object.Object, error) {
+			return objecttest.Widget(objecttest.Deleting), nil
+		}
+		if err := rule.Take(t.Context(), parent, c.existing, objecttest.Matching("a", parent), gone, write); !errors.Is(err, kube.ErrRequeue) {
+			t.Errorf("%s: for a parent that is being deleted: error %v", c.name, err)
+		}
+	}
+}
+
+// Server-side apply removes the annotations that are not applied any more, so that the mark of an object that was taken over is applied.
+func TestMarkOfTakenObjectStays(t *testing.T) {
+	parent, existing := objecttest.Widget(nil), objecttest.ConfigMap("a", objecttest.Widget(nil))
+	existing.SetAnnotations(map[string]string{TakenAnnotation: "u1"})
+	cache := openCache(t, existing)
+	for policy, want := range map[v1alpha1.AdoptionPolicy]string{"": "", v1alpha1.AdoptForce: "u1"} {
+		cache.Adoption = policy
+		child := objecttest.ConfigMap("a", nil)
+		if err := (&BySelector{Children: []Cache{cache}}).SetControllerReference(parent, child); err != nil || child.Annotation(TakenAnnotation) != want {
+			t.Errorf("with %q the mark is %q, error %v", policy, child.Annotation(TakenAnnotation), err)
+		}
 	}
 }

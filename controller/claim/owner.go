@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
-// ruleOf returns the Cache of the kind of a child; the zero value for a kind that is not declared.
-func ruleOf(children []Cache, child *object.Object) Cache {
+// RuleOf returns the Cache of the kind of a child; the zero value for a kind that is not declared.
+func RuleOf(children []Cache, child *object.Object) Cache {
 	kind := child.GroupVersionKind()
 	if i := slices.IndexFunc(children, func(c Cache) bool { return c.Kind == kind }); i >= 0 {
 		return children[i]
@@ -28,12 +29,7 @@ func (c Cache) own(parent, child *object.Object) error {
 		return control(parent, child)
 	}
 	child.SetOwnerReferences(ownedBy(child.GetOwnerReferences(), reference(parent)))
-	annotations := child.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[object.OwnerAnnotation] = string(parent.GetUID())
-	child.SetAnnotations(annotations)
+	annotate(child, object.OwnerAnnotation, string(parent.GetUID()))
 	return nil
 }
 
@@ -99,7 +95,7 @@ func (c Cache) conforms(parent, child *object.Object) bool {
 // reown writes the owner reference of a child as the rule says.
 func (c Cache) reown(ctx context.Context, parent, child *object.Object, write plan.Writer) (*object.Object, error) {
 	changed := object.Copy(child)
-	dropMark(changed, parent)
+	dropMark(changed, parent.GetUID())
 	if err := c.own(parent, changed); err != nil {
 		return nil, err
 	}
@@ -110,10 +106,10 @@ func (c Cache) reown(ctx context.Context, parent, child *object.Object, write pl
 	return stored, err
 }
 
-// dropMark removes from a child that is made of a map what says that parent is its owner without being its controller.
-func dropMark(child, parent *object.Object) {
+// dropMark removes from a child that is made of a map what says that an owner is not its controller.
+func dropMark(child *object.Object, owner types.UID) {
 	annotations := child.GetAnnotations()
-	if annotations[object.OwnerAnnotation] != string(parent.GetUID()) {
+	if annotations[object.OwnerAnnotation] != string(owner) {
 		return
 	}
 	delete(annotations, object.OwnerAnnotation)

@@ -156,7 +156,7 @@ func (b *treeBuilder) owned(bound *binding.Binding, in *tree.Input) {
 			}
 		}
 		if claimer, adopts := bound.Claimer.(*claim.BySelector); adopts && in.Selector != nil {
-			in.Orphans = append(in.Orphans, claimer.Orphans(in.Parent, kind.Informer, in.Selector)...)
+			in.Orphans = append(in.Orphans, claimer.Orphans(in.Parent, kind, in.Selector)...)
 		}
 	}
 	b.redactor.AddChildren(in.Orphans...)

@@ -138,7 +138,7 @@ func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan
 		return owned, nil // it adopts nothing
 	}
 	adopt := claimer.Adopter(parent, write)
-	for _, o := range claimer.Orphans(parent, r.Cache, selector) {
+	for _, o := range claimer.Orphans(parent, claim.Cache{Informer: r.Cache}, selector) {
 		adopted, err := adopt(ctx, o)
 		if err != nil {
 			return nil, err

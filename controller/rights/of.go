@@ -69,6 +69,7 @@ func Of(c *Controller) Rights {
 	}
 	for _, child := range c.Children {
 		d.child(child.Resource, d.methods[child.ObjectKind()])
+		d.owned(child)
 	}
 	d.revisions()
 	for _, parent := range c.Parents {
@@ -178,6 +179,22 @@ func (d *derivation) child(r kube.Resource, method plan.Method) {
 		d.merged(r, method)
 	}
 	d.granting(r)
+}
+
+// owned adds how a rule about attachments changes whose they are. Children of a CompositeController can always be adopted.
+func (d *derivation) owned(child spec.ChildRule) {
+	if d.Shape != hook.Decorator {
+		return
+	}
+	if child.Plain {
+		d.need(child.Resource, "", "changes the owner references of attachments that have other ones than the rule says", update)
+	}
+	if child.Adopts == v1alpha1.AdoptIfUnowned || child.Adopts == v1alpha1.AdoptForce {
+		d.need(child.Resource, "", "takes over existing objects", update)
+		for _, parent := range d.Parents {
+			d.need(parent, "", "reads a parent again before it takes over an object", get)
+		}
+	}
 }
 
 // deletes returns why children are deleted.

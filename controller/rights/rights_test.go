@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/plan"
@@ -95,6 +96,23 @@ events cluster-wide: create patch
 	expect(t, "rare", got.Rare, `
 pods cluster-wide: patch
 `)
+}
+
+// A DecoratorController changes whose the attachments are only if a rule says so.
+func TestDecoratorControllerThatTakesOver(t *testing.T) {
+	for name, rule := range map[string]spec.ChildRule{
+		"another owner reference": {Resource: pods, Method: plan.OnDelete, Plain: true},
+		"existing objects":        {Resource: pods, Method: plan.OnDelete, Adopts: v1alpha1.AdoptIfUnowned},
+		"never":                   {Resource: pods, Method: plan.OnDelete, Adopts: v1alpha1.AdoptNever},
+	} {
+		got := lines(Of(&Controller{Shape: hook.Decorator, Parents: []kube.Resource{widgets}, Children: []spec.ChildRule{rule}}).Account)
+		if updates := strings.Contains(got, "pods cluster-wide: get list watch create update delete\n"); updates != (name != "never") {
+			t.Errorf("%s: updates attachments: %t", name, updates)
+		}
+		if reads := strings.Contains(got, "widgets.example.com cluster-wide: get list watch update\n"); reads != (name == "existing objects") {
+			t.Errorf("%s: reads parents again: %t", name, reads)
+		}
+	}
 }
 
 func TestControllerWithoutChildren(t *testing.T) {

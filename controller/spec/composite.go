@@ -41,7 +41,7 @@ func isPlain(o v1alpha1.ChildOwnership) bool {
 
 // declareChild returns the Child for a rule of childResources. The default method is OnDelete.
 func declareChild(rule v1alpha1.CompositeControllerChildResourceRule) Child {
-	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete, Plain: isPlain(rule.ChildOwnership)}
+	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete, Plain: isPlain(rule.ChildOwnership), Adopts: rule.AdoptionPolicy}
 	if s := rule.UpdateStrategy; s != nil {
 		child.Method = cmp.Or(plan.Method(s.Method), plan.OnDelete)
 		child.Checks = s.StatusChecks.Conditions

@@ -58,6 +58,7 @@ type Child struct {
 	v1alpha1.ResourceRule
 	Method plan.Method
 	Plain  bool // the parent is the owner of the children, but not their controller
+	Adopts v1alpha1.AdoptionPolicy
 	Checks []v1alpha1.StatusConditionCheck
 }
 

@@ -38,7 +38,7 @@ var unrolled = map[plan.Method]plan.Method{plan.RollingRecreate: plan.Recreate, 
 
 // declareAttachment returns the Child for a rule of attachments. The default method is OnDelete.
 func declareAttachment(rule v1alpha1.DecoratorControllerAttachmentRule) Child {
-	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete, Plain: isPlain(rule.ChildOwnership)}
+	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete, Plain: isPlain(rule.ChildOwnership), Adopts: rule.AdoptionPolicy}
 	if s := rule.UpdateStrategy; s != nil {
 		method := plan.Method(s.Method)
 		child.Method = cmp.Or(unrolled[method], method, plan.OnDelete)

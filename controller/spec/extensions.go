@@ -8,6 +8,9 @@ func (d *Declaration) Extensions() []string {
 		if child.Plain {
 			fields = append(fields, d.Field.at(i)+".ownerReference")
 		}
+		if child.Adopts != "" {
+			fields = append(fields, d.Field.at(i)+".adoptionPolicy")
+		}
 	}
 	return fields
 }

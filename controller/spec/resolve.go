@@ -17,6 +17,7 @@ type ChildRule struct {
 	kube.Resource
 	Method plan.Method
 	Plain  bool // see Child
+	Adopts v1alpha1.AdoptionPolicy
 }
 
 // Resolved are the resources of a controller, as discovery found them.
@@ -65,7 +66,7 @@ func Resolve(d *Declaration, in kube.Finder) (Resolved, error) {
 		if err != nil {
 			return Resolved{}, fmt.Errorf("%s: %w", d.Field.at(i), err)
 		}
-		found.Children = append(found.Children, ChildRule{child, rule.Method, rule.Plain})
+		found.Children = append(found.Children, ChildRule{child, rule.Method, rule.Plain, rule.Adopts})
 	}
 	// A decorator may have no parent resource.
 	if d.Shape == hook.Composite && !found.Parents[0].HasStatus {
