@@ -15,7 +15,7 @@ import (
 type key struct {
 	user string // that is impersonated; "" is the server itself
 	schema.GroupResource
-	free bool // lists, watches and requests that are no resource's: they are never held, and only evidence
+	free bool // lists, watches, events and requests that are no resource's: they are never held, and only evidence
 }
 
 // A gate is closed until a time. Then one request goes first, and opens it or closes it again.
@@ -144,7 +144,7 @@ func (c *Connection) closeGate(k key, code int, after time.Duration) *HeldError 
 	defer c.mu.Unlock()
 	now := time.Now()
 	g := c.gates[k]
-	if g == nil {
+	if g == nil || g.isOver(now) {
 		g = &gate{since: now}
 		c.gates[k] = g
 	}
@@ -165,7 +165,7 @@ func (c *Connection) passed(k key, first, went bool) {
 	switch {
 	case g == nil || !first && !k.free:
 	case went:
-		c.linger(g, time.Now())
+		c.linger(k, g, time.Now())
 		delete(c.gates, k)
 		c.signal()
 	default:
@@ -174,10 +174,15 @@ func (c *Connection) passed(k key, first, went bool) {
 }
 
 // linger keeps the state throttled for some time after a gate has opened, so that it does not turn with each gate.
-func (c *Connection) linger(g *gate, now time.Time) {
-	if g.isLong() && now.Add(throttledHold).After(c.slow) {
+func (c *Connection) linger(k key, g *gate, now time.Time) {
+	if k.user == "" && g.isLong() && now.Add(throttledHold).After(c.slow) {
 		c.slow = now.Add(throttledHold)
 	}
+}
+
+// isOver reports whether a gate has been open for so long that a next one has nothing to do with it.
+func (g *gate) isOver(now time.Time) bool {
+	return !now.Before(g.until.Add(throttledHold)) && g.first.IsZero()
 }
 
 // isLong reports whether a gate is closed for so long that it says something of the state.
@@ -188,11 +193,11 @@ func (c *Connection) throttled(now time.Time) State {
 	s := State{Condition: Well, Since: now}
 	since := now
 	for k, g := range c.gates {
-		if !now.Before(g.until.Add(throttledHold)) && g.first.IsZero() {
+		if g.isOver(now) {
 			delete(c.gates, k)
 			continue
 		}
-		if !g.isLong() {
+		if !g.isLong() || k.user != "" { // another account has limits of its own, and says nothing of the others
 			continue
 		}
 		if end := g.until.Add(throttledHold); end.After(c.slow) {

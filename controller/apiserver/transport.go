@@ -101,7 +101,8 @@ func keyOf(r *http.Request) key {
 		rest = rest[2:]
 	}
 	k.Resource = rest[0]
-	k.free = r.Method == http.MethodGet && (len(rest) == 1 || r.URL.Query().Has("watch"))
+	// Events are sent one after the other by a goroutine of client-go, which waits and sends each again.
+	k.free = r.Method == http.MethodGet && (len(rest) == 1 || r.URL.Query().Has("watch")) || k.Resource == "events"
 	return k
 }
 

@@ -18,9 +18,11 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/apiserver"
 	"metascript/controller/binding"
 	"metascript/controller/claim"
 	"metascript/controller/compared"
@@ -124,6 +126,8 @@ func (w *Writer) Plan(ctx context.Context, parent *object.Object, children *obje
 	}
 	if err == nil {
 		planned.Ops = append(planned.Ops, retrier{w}.plan(parent, children, planned.Ops)...)
+	} else {
+		w.Memory.retried = nil
 	}
 	w.missing, w.unfinished = lacking, ending || err != nil
 	if response.Finalized && object.Deleting(parent) {
@@ -227,7 +231,7 @@ func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op
 		begin = end
 	}
 	err := kube.Join(append(errs, gone)...)
-	if left > 0 {
+	if left > 0 && apiserver.Held(err) == nil {
 		err = kube.Join(err, fmt.Errorf("%d more children are left to the next try, since %d writes to children of their kinds failed one after the other, or %d in all", left, maxFailing, maxFailingInAll))
 	}
 	return again, err
@@ -566,7 +570,7 @@ func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object
 	case ref != nil && ref.UID == parent.GetUID():
 		w.noteLeft(parent, existing)
 		return kube.ErrRequeue // the cache is stale
-	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
+	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName() && schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group == parent.GroupVersionKind().Group:
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
 	case take.permitted():
 		return take.do(ctx, to)

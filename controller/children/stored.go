@@ -51,15 +51,16 @@ type retrier struct{ w *Writer }
 // of them, and a dry run shows whether they are needed. Of the kinds that roll there is at most one in a retry.
 func (r retrier) plan(parent *object.Object, children *object.Set, planned []plan.Op) []plan.Op {
 	w := r.w
-	have, want, rolling := &object.Set{}, &object.Set{}, false
+	rolls := func(child object.Ref) bool { return w.Binding.Rules[child.Kind].Rolls() }
+	have, want := &object.Set{}, &object.Set{}
+	rolling := slices.ContainsFunc(planned, func(op plan.Op) bool { return rolls(object.RefOf(op.Object)) })
 	for _, child := range slices.SortedFunc(maps.Keys(w.Memory.retried), func(a, b object.Ref) int { return strings.Compare(a.String(), b.String()) }) {
 		before, wanted := children.Get(child.Kind, child.Key), w.response.Children.Get(child.Kind, child.Key)
-		rolls := w.Binding.Rules[child.Kind].Rolls()
 		switch {
-		case before == nil || wanted == nil || rolls && rolling || slices.ContainsFunc(planned, func(op plan.Op) bool { return object.RefOf(op.Object) == child }):
+		case before == nil || wanted == nil || rolls(child) && rolling || slices.ContainsFunc(planned, func(op plan.Op) bool { return object.RefOf(op.Object) == child }):
 			delete(w.Memory.retried, child)
 		default:
-			rolling = rolling || rolls
+			rolling = rolling || rolls(child)
 			have.Put(before)
 			want.Put(wanted)
 		}

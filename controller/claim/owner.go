@@ -70,7 +70,8 @@ func (c Cache) owned(ctx context.Context, parent *object.Object, write plan.Writ
 		if !HasAnnotations(o, annotations) {
 			continue
 		}
-		if !object.Deleting(parent) && !object.Deleting(o) && !c.conforms(parent, o) {
+		others := annotations == nil && isAttachment(o) // of a DecoratorController, whose rule counts
+		if !others && !object.Deleting(parent) && !object.Deleting(o) && !c.conforms(parent, o) {
 			changed, err := c.reown(ctx, parent, o, write)
 			if err != nil {
 				failed = append(failed, err)
@@ -108,10 +109,14 @@ func (c Cache) reown(ctx context.Context, parent, child *object.Object, write pl
 
 // dropMark removes from a child that is made of a map what says that an owner is not its controller.
 func dropMark(child *object.Object, owner types.UID) {
-	annotations := child.GetAnnotations()
-	if annotations[object.OwnerAnnotation] != string(owner) {
-		return
+	if child.Annotation(object.OwnerAnnotation) == string(owner) {
+		dropAnnotation(child, object.OwnerAnnotation)
 	}
-	delete(annotations, object.OwnerAnnotation)
-	child.SetAnnotations(annotations)
+}
+
+func dropAnnotation(o *object.Object, key string) {
+	if annotations := o.GetAnnotations(); annotations[key] != "" {
+		delete(annotations, key)
+		o.SetAnnotations(annotations)
+	}
 }

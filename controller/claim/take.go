@@ -44,6 +44,7 @@ func (c Cache) Take(ctx context.Context, parent, existing, desired *object.Objec
 		}
 		annotate(mine, TakenAnnotation, string(parent.GetUID()))
 	}
+	dropAnnotation(mine, DecoratorAnnotation) // of another one
 	annotate(mine, DecoratorAnnotation, desired.Annotation(DecoratorAnnotation))
 	labels := mine.GetLabels()
 	if labels == nil {
@@ -62,27 +63,38 @@ func (c Cache) Take(ctx context.Context, parent, existing, desired *object.Objec
 }
 
 // prepare is own for a child that is written as the hook returned it. Server-side apply removes what is not applied any more, so that the
-// child gets the TakenAnnotation that it has in the cache.
+// child gets the TakenAnnotation that it has in the cache. A child that is created gets it too: it may be created again in place of one that
+// was taken over, and another parent would take the new one.
 func (c Cache) prepare(parent, child *object.Object) error {
 	if c.Adoption == v1alpha1.AdoptForce && c.Informer != nil {
+		taken := string(parent.GetUID())
 		if existing := c.Informer.Get(object.KeyOf(child)); existing != nil {
-			annotate(child, TakenAnnotation, existing.Annotation(TakenAnnotation))
+			taken = existing.Annotation(TakenAnnotation)
 		}
+		annotate(child, TakenAnnotation, taken)
 	}
 	return c.own(parent, child)
 }
 
-// annotate sets an annotation of an object that is made of a map, unless the value is "".
+// annotate sets an annotation of an object that is made of a map, unless the value is "". Other annotations stay as they are, also nulls,
+// with which a hook removes one.
 func annotate(o *object.Object, key, value string) {
 	if value == "" {
 		return
 	}
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
+	metadata, _ := o.Map()["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		o.Map()["metadata"] = metadata
 	}
-	annotations[key] = value
-	o.SetAnnotations(annotations)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	changed := map[string]any{key: value}
+	for name, other := range annotations {
+		if name != key {
+			changed[name] = other
+		}
+	}
+	metadata["annotations"] = changed
 }
 
 // without returns refs without one of them.

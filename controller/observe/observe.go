@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"metascript/controller/apiserver"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -63,6 +64,8 @@ type Write struct {
 	Span     trace.Span       // inside of that of the Reconcile; nil if that is not recorded
 }
 
-// Unsettled reports whether failed, the error of a reconcile, says only that objects changed during it, or that caches were
-// stale. The reconcile is repeated soon, and is then expected to succeed.
-func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
+// Unsettled reports whether failed, the error of a reconcile, says only that objects changed during it, that caches were
+// stale, or that the API server asks to wait. The reconcile is repeated soon, and is then expected to succeed.
+func Unsettled(failed error) bool {
+	return errors.Is(failed, kube.ErrRequeue) || apiserver.Held(failed) != nil
+}

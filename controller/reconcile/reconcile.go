@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -82,7 +83,7 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 		w.r.queue.Postpone(key, queue.ChildChanged, firstCachePoll)
 	}
 	// Another version is called for the parent next, and a reconcile that only waits, for a cache for example, says nothing.
-	if waits := observe.Unsettled(err) && w.r.queue.NumRequeues(key) < requeuesBeforeReport; c.version == w.r.Current() && !waits {
+	if waits := errors.Is(err, kube.ErrRequeue) && w.r.queue.NumRequeues(key) < requeuesBeforeReport; c.version == w.r.Current() && !waits {
 		w.r.states.noteSynced(key)
 	}
 }

@@ -463,7 +463,7 @@ func (r *Reconciler) EnqueueParent(parent object.Ref, old, current *object.Objec
 // shows that it is gone, by updateAdopter.
 func (r *Reconciler) forget(key object.Ref) {
 	r.queue.Drop(key)
-	r.recovery.Forget(key)
+	r.worker.try(r.recovery.Forget(key))
 	r.causes.Take(key)
 	r.current.Load().Forget(key)
 	r.binding.Left.Forget(key)

@@ -67,9 +67,9 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 			w.reportFailure(key, "ScriptHeld", err)
 		}
 		w.r.queue.Forget(key)
-		w.r.recovery.Forget(key)
+		w.try(w.r.recovery.Forget(key))
 	case errors.As(err, &pause) && pause.New:
-		w.r.recovery.Forget(key)
+		w.try(w.r.recovery.Forget(key))
 		w.reportFailure(key, "SyncError", err)
 		return w.r.queue.Retry(key, pause.Wait)
 	case errors.As(err, &pause):
@@ -105,7 +105,7 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 func (w *worker) retry(key object.Ref, least time.Duration, err error) time.Duration {
 	cause := failures.CauseOf(err, key.Namespace)
 	if cause == "" {
-		w.r.recovery.Forget(key)
+		w.try(w.r.recovery.Forget(key))
 		return w.r.queue.Retry(key, least)
 	}
 	wait, others := w.r.recovery.Failed(key, cause, time.Now(), func() time.Duration { return w.r.queue.Backoff(key) })
@@ -130,7 +130,7 @@ func (w *worker) awaitAPIServer(key object.Ref, held *apiserver.HeldError, err e
 	if times := w.r.states.countFailure(key, err); times&(times-1) == 0 && held.IsLong() {
 		w.warnParent(key, "SyncError", err)
 	}
-	w.r.recovery.Forget(key)
+	w.try(w.r.recovery.Forget(key))
 	wait := held.Wait()
 	w.r.queue.EnqueueAfter(key, queue.Retry, wait)
 	return wait
@@ -140,7 +140,7 @@ func (w *worker) awaitAPIServer(key object.Ref, held *apiserver.HeldError, err e
 // the hook of each parent is not called whenever the API server asks to wait again.
 func (w *worker) heldFor(key object.Ref, why queue.Reason) time.Duration {
 	state := w.r.states.find(key)
-	if why != queue.Retry || state == nil || state.held == nil {
+	if why&queue.Retry == 0 || why&^(queue.Retry|queue.Resync) != 0 || state == nil || state.held == nil {
 		return 0
 	}
 	return state.held.Wait()
@@ -183,8 +183,8 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 	if why&queue.Requested != 0 {
 		return 0
 	}
-	wait := state.churn.Delay(time.Now())
-	if wait > 0 {
+	wait, loops := state.churn.Delay(time.Now())
+	if loops {
 		w.r.metrics.Looped()
 	}
 	return wait

@@ -19,11 +19,16 @@ import (
 )
 
 // The time until the next parent with the same cause is tried is a twentieth of the time since the first one failed, within these limits.
+// With more than manyCauses the limits grow with their number: a cause is that of one namespace, and there may be thousands.
 const (
 	minInterval = time.Second
 	maxInterval = 15 * time.Second
 	share       = 20
+	manyCauses  = 10
 )
+
+// apart is the time between the parents of different causes that are tried because something has changed.
+const apart = 20 * time.Millisecond
 
 // atOnce is how many parents are tried when one does not fail any more.
 const atOnce = 2
@@ -41,6 +46,7 @@ type group struct {
 	order list.List // of *failed: the one that was tried longest ago first
 	since time.Time // the first one failed
 	next  time.Time // when the next one is tried
+	tried object.Ref
 }
 
 // A failed is a parent that failed.
@@ -65,7 +71,7 @@ func (t *Tracker) Failed(parent object.Ref, cause string, now time.Time, backoff
 	defer t.mu.Unlock()
 	f := t.parents[parent]
 	if f == nil || f.group.cause != cause {
-		t.drop(f)
+		others = t.leave(f)
 		f = t.add(parent, cause, now)
 	}
 	g := f.group
@@ -75,14 +81,16 @@ func (t *Tracker) Failed(parent object.Ref, cause string, now time.Time, backoff
 	}
 	wait = f.until.Sub(now)
 	if now.Before(g.next) {
-		return wait, nil
+		return wait, others
 	}
-	interval := min(max(now.Sub(g.since)/share, minInterval), maxInterval)
+	causes := time.Duration(max(1, len(t.groups)/manyCauses))
+	interval := min(max(now.Sub(g.since)/share, causes*minInterval), causes*maxInterval)
 	g.next = now.Add(interval)
-	if first := g.first(); first.parent != parent {
-		return wait, []Try{{first.parent, interval}}
+	first := g.first()
+	if g.tried = first.parent; first.parent == parent {
+		return min(wait, interval), others
 	}
-	return min(wait, interval), nil
+	return wait, append(others, Try{first.parent, interval})
 }
 
 func (t *Tracker) add(parent object.Ref, cause string, now time.Time) *failed {
@@ -127,16 +135,26 @@ func (t *Tracker) OfEach() (some []Try) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, g := range t.groups {
-		some = append(some, Try{Parent: g.first().parent})
+		some = append(some, Try{Parent: g.first().parent, After: time.Duration(len(some)) * apart})
 	}
 	return some
 }
 
-// Forget drops a parent, which says nothing about its cause.
-func (t *Tracker) Forget(parent object.Ref) {
+// Forget drops a parent, which says nothing about its cause. If it was the one that is tried, it returns another one in its place.
+func (t *Tracker) Forget(parent object.Ref) (others []Try) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.drop(t.parents[parent])
+	return t.leave(t.parents[parent])
+}
+
+func (t *Tracker) leave(f *failed) (others []Try) {
+	t.drop(f)
+	if f == nil || f.group.tried != f.parent || f.group.order.Len() == 0 {
+		return nil
+	}
+	next := f.group.first().parent
+	f.group.tried = next
+	return []Try{{next, minInterval}}
 }
 
 func (t *Tracker) drop(f *failed) {

@@ -113,11 +113,32 @@ func TestForget(t *testing.T) {
 	if got := tr.OfEach(); len(got) != 1 || got[0].After != 0 {
 		t.Errorf("of each: %v", got)
 	}
+	if got := tr.Forget(parent(0)); len(got) != 1 || got[0].After != minInterval { // it was the one that is tried
+		t.Errorf("instead of the one that is tried: %v", got)
+	}
 	for i := range 3 {
 		tr.Forget(parent(i))
-		tr.Forget(parent(i))
+		if got := tr.Forget(parent(i)); got != nil {
+			t.Errorf("of a parent that did not fail: %v", got)
+		}
 	}
 	if got := tr.OfEach(); len(got) != 0 || len(tr.groups)+len(tr.parents) != 0 {
 		t.Errorf("it keeps %v, %v", tr.groups, tr.parents)
+	}
+}
+
+// With thousands of causes, each of one parent, no more are tried than their own back-offs permit.
+func TestManyCauses(t *testing.T) {
+	var tr Tracker
+	now := time.Now()
+	for i := range 3000 {
+		tr.Failed(parent(i), fmt.Sprint("cause ", i), now, func() time.Duration { return 0 })
+	}
+	now = now.Add(time.Hour)
+	if wait, _ := tr.Failed(parent(7), "cause 7", now, func() time.Duration { return 5 * time.Minute }); wait != 5*time.Minute {
+		t.Errorf("it waits %s, want its own back-off", wait)
+	}
+	if some := tr.OfEach(); len(some) != 3000 || some[2999].After < 50*time.Second {
+		t.Errorf("%d are tried, the last one after %s", len(some), some[len(some)-1].After)
 	}
 }

@@ -104,10 +104,11 @@ func counterpart(list []any, at int, item any, aligned bool) any {
 	if named == nil {
 		return nil
 	}
-	if named["name"] != nil {
+	if name, isText := named["name"].(string); isText {
 		i := slices.IndexFunc(list, func(other any) bool {
 			m, _ := other.(map[string]any)
-			return m["name"] == named["name"]
+			its, _ := m["name"].(string)
+			return m != nil && its == name
 		})
 		if i >= 0 {
 			return list[i]

@@ -19,6 +19,8 @@ const (
 	churnUnwatched = 10
 	// churnAllowed is how many writes of an object may follow from one change of the input by somebody else.
 	churnAllowed = 5
+	// churnPace is the time between reconciles that follow changes of somebody else for long: two parents may react to each other for ever.
+	churnPace = 100 * time.Millisecond
 )
 
 // churnBackoff is how long such a parent is not reconciled. The delay stays short, since it is possible that the input
@@ -43,6 +45,7 @@ type Churn struct {
 
 	delays int       // how often a delay was imposed
 	until  time.Time // no reconcile before
+	paced  time.Time // the same, which is no sign of a loop
 }
 
 // Note records a write of the current reconcile. A child is created or deleted once; what exists may be changed for ever.
@@ -93,6 +96,9 @@ func (c *Churn) End(parent *object.Object, input inputs.Changes, now time.Time) 
 	if nothingElse && !excusedStatus && c.tooMany(parent) {
 		often = "status"
 	}
+	if often == "" && excusedStatus && c.rounds > churnUnwatched+ChurnLimit {
+		c.paced = now.Add(churnPace)
+	}
 	if often == "" {
 		return ""
 	}
@@ -117,5 +123,10 @@ func (c *Churn) tooMany(o *object.Object) bool {
 	return n >= ChurnLimit
 }
 
-// Delay returns how long the parent is not to be reconciled, zero for not at all.
-func (c *Churn) Delay(now time.Time) time.Duration { return max(0, c.until.Sub(now)) }
+// Delay returns how long the parent is not to be reconciled, zero for not at all, and whether that is because of a loop.
+func (c *Churn) Delay(now time.Time) (wait time.Duration, loops bool) {
+	if wait = c.until.Sub(now); wait > 0 {
+		return wait, true
+	}
+	return max(0, c.paced.Sub(now)), false
+}

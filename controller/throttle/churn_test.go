@@ -64,7 +64,7 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 			if told != c.told {
 				t.Errorf("reported %q, want %q", told, c.told)
 			}
-			if rests := p.Delay(now) > 0; rests != (c.told != "") {
+			if _, rests := p.Delay(now); rests != (c.told != "") {
 				t.Errorf("it rests: %t", rests)
 			}
 		})
@@ -74,6 +74,18 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 // always returns the same in each round.
 func always(changes inputs.Changes, ops ...plan.Op) func(int) ([]plan.Op, inputs.Changes) {
 	return func(int) ([]plan.Op, inputs.Changes) { return ops, changes }
+}
+
+// Reconciles that follow changes of somebody else for long have a pace, and no loop.
+func TestPace(t *testing.T) {
+	p, now := &Churn{}, time.Now()
+	for range churnUnwatched + ChurnLimit + 1 {
+		p.Note(plan.Op{Verb: plan.UpdateStatus, Object: objecttest.Widget(nil)}, false)
+		p.End(objecttest.Widget(nil), inputs.Changes{Others: true}, now)
+	}
+	if wait, loops := p.Delay(now); wait != churnPace || loops {
+		t.Errorf("it waits %s, because of a loop: %t", wait, loops)
+	}
 }
 
 func TestNewGenerationResetsChurn(t *testing.T) {
