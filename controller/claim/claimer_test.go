@@ -559,3 +559,49 @@ func TestMarkOfTakenObjectStays(t *testing.T) {
 		}
 	}
 }
+
+// The owner references of attachments are those of the rule of their DecoratorController, also if a CompositeController has the same parent:
+// otherwise the two would write them in turns.
+func TestOwnerReferencesOfAttachmentsStay(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	plain := object.ControllerRef(parent)
+	plain.Controller = nil
+	attachment := objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(plain))
+	attachment.SetAnnotations(map[string]string{object.OwnerAnnotation: "u1", DecoratorAnnotation: "d"})
+	write := &plantest.Recorder{Fail: func(op plan.Op) error {
+		t.Errorf("%s", op)
+		return nil
+	}}
+	owner := &BySelector{Children: []Cache{openCache(t, attachment)}, Selector: GeneratedSelector}
+	if _, err := owner.Claim(t.Context(), parent, write); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Annotations of a hook may be nulls, which remove those of before. They stay beside a mark.
+func TestMarkKeepsNulls(t *testing.T) {
+	parent, child := objecttest.Widget(nil), objecttest.ConfigMap("a", nil)
+	child.Map()["metadata"].(map[string]any)["annotations"] = map[string]any{"gone": nil, "kept": "x"}
+	rule := Cache{Kind: child.GroupVersionKind(), Plain: true}
+	if err := (&BySelector{Children: []Cache{rule}}).SetControllerReference(parent, child); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"gone": nil, "kept": "x", object.OwnerAnnotation: "u1"}
+	if got, _ := child.Field("metadata", "annotations"); !cmp.Equal(got, any(want)) {
+		t.Errorf("the annotations are %v", got)
+	}
+}
+
+// A child that is created by a rule with Force has the mark from the beginning: it may be in place of one that was taken over, and another
+// parent would take it.
+func TestCreatedChildIsNotTaken(t *testing.T) {
+	parent, child := objecttest.Widget(nil), objecttest.ConfigMap("a", nil)
+	rule := openCache(t)
+	rule.Adoption = v1alpha1.AdoptForce
+	if err := (&BySelector{Children: []Cache{rule}}).SetControllerReference(parent, child); err != nil {
+		t.Fatal(err)
+	}
+	if rule.Takes(child) {
+		t.Errorf("another parent takes %v", child.Map())
+	}
+}
