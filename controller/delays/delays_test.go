@@ -1,6 +1,7 @@
 package delays
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,14 +10,15 @@ import (
 // A world is a Meter and the queue that it looks at.
 type world struct {
 	*Meter
-	parents int
+	parents atomic.Int64
 	longest time.Duration
-	changes int
+	changes atomic.Int64
 }
 
 func newWorld(parents int, longest time.Duration) *world {
-	w := &world{parents: parents, longest: longest}
-	w.Meter = &Meter{Waiting: func() (int, time.Duration) { return w.parents, w.longest }, Changed: func() { w.changes++ }}
+	w := &world{longest: longest}
+	w.parents.Store(int64(parents))
+	w.Meter = &Meter{Waiting: func() (int, time.Duration) { return int(w.parents.Load()), w.longest }, Changed: func() { w.changes.Add(1) }}
 	return w
 }
 
@@ -37,17 +39,17 @@ func TestSlowHookIsReported(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		w.calls(10, 4*time.Second)
-		if w.changes != 1 {
-			t.Errorf("it changed %d times within a minute", w.changes)
+		if w.changes.Load() != 1 {
+			t.Errorf("it changed %d times within a minute", w.changes.Load())
 		}
 		w.calls(10, 4*time.Second)
-		if got := w.Report(); w.changes != 2 || got.Took != 4*time.Second {
-			t.Errorf("after a minute: %+v, changed %d times", got, w.changes)
+		if got := w.Report(); w.changes.Load() != 2 || got.Took != 4*time.Second {
+			t.Errorf("after a minute: %+v, changed %d times", got, w.changes.Load())
 		}
-		w.parents = 0
+		w.parents.Store(0)
 		time.Sleep(quietPeriods * period)
-		if got := w.Report(); w.changes != 3 || got != (Report{}) {
-			t.Errorf("at the end: %+v, changed %d times", got, w.changes)
+		if got := w.Report(); w.changes.Load() != 3 || got != (Report{}) {
+			t.Errorf("at the end: %+v, changed %d times", got, w.changes.Load())
 		}
 		w.Stop()
 	})
@@ -79,8 +81,8 @@ func TestWhatIsNotSlowIsNotReported(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(c.parents, c.longest)
 			w.calls(100, c.took)
-			if got := w.Report(); w.changes != 0 || got != (Report{}) {
-				t.Errorf("%s: %+v, changed %d times", name, got, w.changes)
+			if got := w.Report(); w.changes.Load() != 0 || got != (Report{}) {
+				t.Errorf("%s: %+v, changed %d times", name, got, w.changes.Load())
 			}
 			w.Stop()
 		})

@@ -166,7 +166,7 @@ func TestMetacontrollerObjectsDecode(t *testing.T) {
 }
 
 // The fields that Metacontroller does not have, and whose bounds are therefore ours to choose.
-var newFields = []string{"script", "fallback", "isolation", "applyStrategy", "maxConcurrentSyncs", "paused", "scriptRevisions", "shadow", "status", "missingChildren", "maxResponseSize", "serviceAccount"}
+var newFields = []string{"script", "fallback", "isolation", "applyStrategy", "maxConcurrentSyncs", "paused", "scriptRevisions", "shadow", "status", "missingChildren", "maxResponseSize", "serviceAccount", "ownerReference", "adoptionPolicy"}
 
 // Fields of Metacontroller's have the bounds that they have there and no others; and what rules stand on
 // objects with old and new fields look at nothing before they have seen a new one.
