@@ -112,7 +112,7 @@ steps:
 steps:
 - apply: parent.yaml
 - script: {replace: 'len(children["ConfigMap.v1"])', with: '(parent.status.get("pages") or 0) + 1'}`, []string{"step 2: edit the script\n"},
-			[]string{"error: simulate.yaml:4:3: step 2: objects still change after ", ", most often Site default/web (122 times), last status.pages: "}},
+			[]string{"error: simulate.yaml:4:3: step 2: objects still change after ", ", most often Site default/web (132 times), last status.pages: "}},
 		{"an edit that does not compile", `
 steps:
 - apply: parent.yaml
