@@ -3,8 +3,6 @@ package children
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"metascript/controller/claim"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -34,10 +32,7 @@ func (t taking) do(ctx context.Context, to plan.Writer) error {
 	if err := t.rule.Take(ctx, t.parent, t.existing, t.child, t.w.Binding.GetLive, to); err != nil {
 		return err
 	}
-	if t.w.Memory.taken == nil {
-		t.w.Memory.taken = map[object.Ref]types.UID{}
-	}
-	t.w.Memory.taken[object.RefOf(t.existing)] = object.UIDOf(t.existing)
+	put(&t.w.Memory.taken, object.RefOf(t.existing), object.UIDOf(t.existing))
 	t.w.Events.Normal(t.parent, "TakenOver", "%s existed already and belonged to %s: it is a child now, since adoptionPolicy is %s", object.Describe(t.existing), from, t.rule.Adoption)
 	return kube.ErrRequeue
 }

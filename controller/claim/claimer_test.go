@@ -407,7 +407,7 @@ func TestInvalidSelectorClaimsNothing(t *testing.T) {
 // Children of a rule whose parents are not controllers are found by the mark with the UID of the owner, whoever controls them, and no other
 // parent adopts them. A reference that does not fit the rule is changed.
 func TestOwnerThatIsNotController(t *testing.T) {
-	parent, boss := objecttest.Widget(nil), object.ControllerRef(stranger())
+	parent, otherController := objecttest.Widget(nil), object.ControllerRef(stranger())
 	plain := object.ControllerRef(parent)
 	plain.Controller = nil
 	marked := func(name string, uid types.UID, refs ...metav1.OwnerReference) *object.Object {
@@ -425,15 +425,15 @@ func TestOwnerThatIsNotController(t *testing.T) {
 		refs    map[string][]metav1.OwnerReference // that are written
 	}{
 		{"found", true, []*object.Object{marked("a", "u1", plain)}, []string{"default/a"}, nil},
-		{"found, with another controller", true, []*object.Object{marked("a", "u1", boss, plain)}, []string{"default/a"}, nil},
+		{"found, with another controller", true, []*object.Object{marked("a", "u1", otherController, plain)}, []string{"default/a"}, nil},
 		{"that of another parent", true, []*object.Object{marked("a", "u7", other), marked("b", "u7", other, plain)}, nil, nil},
 		{"that of another parent, for a controller", false, []*object.Object{marked("a", "u7", other)}, nil, nil},
 		{"a mark without a reference", true, []*object.Object{marked("a", "u7")}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
 		{"adopted", true, []*object.Object{objecttest.Matching("a", parent)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
-		{"that of another controller", true, []*object.Object{objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(boss))}, nil, nil},
+		{"that of another controller", true, []*object.Object{objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(otherController))}, nil, nil},
 		{"was the controller before", true, []*object.Object{objecttest.ConfigMap("a", parent)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {plain}}},
 		{"is the controller now", false, []*object.Object{marked("a", "u1", plain)}, []string{"default/a"}, map[string][]metav1.OwnerReference{"a": {object.ControllerRef(parent)}}},
-		{"cannot be the controller now", false, []*object.Object{marked("a", "u1", boss, plain)}, []string{"default/a"}, nil},
+		{"cannot be the controller now", false, []*object.Object{marked("a", "u1", otherController, plain)}, []string{"default/a"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var there []runtime.Object
@@ -488,12 +488,12 @@ func TestOwnerThatIsNotController(t *testing.T) {
 
 // An existing object is taken over as the rule says: what is in it stays, and another owner's only once.
 func TestTake(t *testing.T) {
-	parent, boss := objecttest.Widget(nil), object.ControllerRef(stranger())
+	parent, otherController := objecttest.Widget(nil), object.ControllerRef(stranger())
 	plain := object.ControllerRef(parent)
 	plain.Controller = nil
 	free := objecttest.ConfigMap("a", nil)
 	free.Map()["data"] = map[string]any{"theirs": "x"}
-	theirs := objecttest.With(object.Copy(free), objecttest.OwnedBy(ref("x"), boss))
+	theirs := objecttest.With(object.Copy(free), objecttest.OwnedBy(ref("x"), otherController))
 	again := object.Copy(theirs)
 	again.SetAnnotations(map[string]string{TakenAnnotation: "u1"})
 	marked := objecttest.With(object.Copy(free), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "other", UID: "u7"}))
@@ -513,7 +513,7 @@ func TestTake(t *testing.T) {
 		{"by force", v1alpha1.AdoptForce, false, theirs, []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}},
 		{"by force, marked", v1alpha1.AdoptForce, false, marked, []metav1.OwnerReference{object.ControllerRef(parent)}},
 		{"by force, again", v1alpha1.AdoptForce, false, again, nil},
-		{"by force, as an owner beside the controller", v1alpha1.AdoptForce, true, theirs, []metav1.OwnerReference{ref("x"), boss, plain}},
+		{"by force, as an owner beside the controller", v1alpha1.AdoptForce, true, theirs, []metav1.OwnerReference{ref("x"), otherController, plain}},
 	} {
 		rule := Cache{Adoption: c.policy, Plain: c.plain}
 		if takes := rule.Takes(c.existing); takes != (c.refs != nil) {

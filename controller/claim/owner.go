@@ -52,8 +52,7 @@ func ControlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.
 
 // ownedBy returns refs with a reference. It replaces one to the same owner.
 func ownedBy(refs []metav1.OwnerReference, owner metav1.OwnerReference) []metav1.OwnerReference {
-	others := slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == owner.UID })
-	return append(others, owner)
+	return append(without(refs, owner), owner)
 }
 
 // reference returns the owner reference to parent that does not make it the controller.

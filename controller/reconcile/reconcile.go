@@ -18,6 +18,7 @@ import (
 	"metascript/controller/children"
 	"metascript/controller/failures"
 	"metascript/controller/hook"
+	"metascript/controller/inputs"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/observe"
@@ -48,7 +49,9 @@ func (w *worker) process(ctx context.Context, key object.Ref, why queue.Reason) 
 	epoch := w.r.epoch.Now()
 	source, control := w.answerOf(ctx, key, why)
 	if source != remember.Computed {
-		w.cacheDelay(w.r.states.of(key)) // drops what the caches show by now
+		state := w.r.states.of(key)
+		w.cacheDelay(state)                                          // drops what the caches show by now
+		state.churn, state.inputs = throttle.Churn{}, inputs.Watch{} // nothing was written
 		w.endRemembered(key, why, source)
 		w.r.states.rest(key, epoch)
 		return

@@ -9,7 +9,6 @@ import (
 	"metascript/controller/call"
 	"metascript/controller/etags"
 	"metascript/controller/hook"
-	"metascript/controller/inputs"
 	"metascript/controller/object"
 	"metascript/controller/queue"
 	"metascript/controller/remember"
@@ -75,9 +74,6 @@ func (w *worker) remembers(version *call.Version) bool {
 
 // endRemembered ends a reconcile that is not done.
 func (w *worker) endRemembered(key object.Ref, why queue.Reason, source remember.Source) {
-	if state := w.r.states.find(key); state != nil {
-		state.churn, state.inputs = throttle.Churn{}, inputs.Watch{}
-	}
 	if source == remember.NothingReadChanged {
 		w.r.current.Load().Remember.Used()
 	}
